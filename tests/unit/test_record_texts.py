@@ -52,10 +52,78 @@ from troubadour.record.texts import Verb, read_text
     ],
 )
 def test_verbs(sql: str, verb: Verb) -> None:
-    assert read_text(sql).verb is verb
+    dialect = "sqlite" if "PRAGMA" in sql or "sqlite_master" in sql else "postgres"
+    assert read_text(sql, dialect).verb is verb
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "verb"),
+    [
+        ("postgres", "SELECT a #> '{x}' FROM t; DELETE FROM t", Verb.REFUSED),
+        ("postgres", "SELECT 5 # 3, f(1) FROM t", Verb.READ),
+        ("postgres", "SELECT f() FROM pg_class", Verb.READ),
+        ("postgres", "SELECT (c).f FROM pg_class c", Verb.READ),
+        ("postgres", "SELECT relname ~~~ 'x' FROM pg_class", Verb.READ),
+        ("postgres", "SELECT relname::mood FROM pg_class", Verb.READ),
+        ("postgres", "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_attribute a", Verb.NEUTRAL),
+        ("postgres", "SELECT count(*) FROM pg_class WHERE relname = 'x'", Verb.NEUTRAL),
+        ("postgres", "SELECT version()", Verb.NEUTRAL),
+        ("postgres", "SELECT version()::mood", Verb.READ),
+        ("postgres", "/* a /* nested */ DELETE FROM t */ SELECT 1", Verb.READ),
+        ("postgres", "SELECT $a$ ; $b$ ; $a$", Verb.READ),
+        ("postgres", "SET transaction_read_only = off", Verb.REFUSED),
+        ("mysql", "/*!50000 UPDATE */ t SET n = 1", Verb.WRITE),
+        ("mysql", "/*!50000 UPDATE t SET n = 1 */", Verb.WRITE),
+        ("mysql", "/*M! UPDATE t SET n = 1 */", Verb.WRITE),
+        ("mysql", "/* UPDATE t SET n = 1 */", Verb.NEUTRAL),
+        ("mysql", "# a comment; with one\nUPDATE t SET n = 1", Verb.WRITE),
+        ("mysql", "SELECT 1--1; DELETE FROM t", Verb.REFUSED),
+        ("mysql", "SELECT 'a\\'; b'", Verb.READ),
+        ("mysql", 'SELECT "a; b"', Verb.READ),
+        ("mysql", "SET @x = f()", Verb.READ),
+        ("mysql", "SET wait_timeout = f()", Verb.READ),
+        ("mysql", "SET wait_timeout = 5", Verb.NEUTRAL),
+        ("mysql", "ANALYZE UPDATE t SET n = 1", Verb.WRITE),
+        ("mysql", "SELECT @@session.tx_isolation AS x, @@version", Verb.NEUTRAL),
+        ("sqlite", "SELECT [a; b] FROM t", Verb.READ),
+        ("sqlite", "-- x\nWITH c AS (SELECT 1) INSERT INTO t SELECT * FROM c", Verb.WRITE),
+    ],
+)
+def test_each_product_has_its_own_tokens(dialect: str, sql: str, verb: Verb) -> None:
+    assert read_text(sql, dialect).verb is verb
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "harmless"),
+    [
+        ("postgres", "SELECT 1", True),
+        ("postgres", "SELECT $1, 'x' AS y", True),
+        ("postgres", "SELECT n FROM v", False),
+        ("postgres", "SELECT nextval('s')", False),
+        ("postgres", "SELECT 1 ### 2", False),
+        ("postgres", "SELECT $1::mood", False),
+        ("postgres", "TABLE v", False),
+        ("postgres", "SET search_path TO x", True),
+        ("mysql", "SELECT n FROM t", False),
+        ("mysql", "SET @x = f()", False),
+        ("mysql", "SET @x = 5", True),
+        ("duckdb", "SELECT n FROM t", False),
+        ("duckdb", "SELECT 1", True),
+        ("sqlite", "SELECT f(n) FROM v WHERE a = ?", True),
+        ("sqlite", "WITH c AS (SELECT 1) SELECT * FROM c", True),
+        ("sqlite", "WITH c AS (SELECT 1) DELETE FROM t", False),
+        ("sqlite", "SELECT optimize(t) FROM t", False),
+        ("sqlite", "INSERT INTO t VALUES (1) RETURNING n", False),
+    ],
+)
+def test_what_certainly_writes_nothing(dialect: str, sql: str, harmless: bool) -> None:
+    assert read_text(sql, dialect).harmless is harmless
 
 
 def test_levels_and_calls() -> None:
-    begun = read_text("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    begun = read_text("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "postgres")
     assert (begun.level, begun.read_only) == ("REPEATABLE READ", True)
-    assert read_text("SELECT Withdraw(1, 2), n FROM t WHERE lower(x) = 'f(y)'").calls == {"withdraw", "lower"}
+    assert read_text("SELECT Withdraw(1, 2), n FROM t WHERE lower(x) = 'f(y)'", "postgres").calls == {
+        "withdraw",
+        "lower",
+    }

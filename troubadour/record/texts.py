@@ -1,22 +1,36 @@
-"""What a recorder must know of a statement's text before it is sent: does it begin or end a transaction, can it write,
-is it one statement. Read by its first words and its lexical form, once per text.
+"""What a recorder must know of a statement's text before it is sent: does it begin or end a transaction, is it certain
+that it writes nothing, is it one statement. Read off its tokens (`lexing`), once per text.
 
-Does not know SQL beyond that; what is not recognized is taken for a statement that writes.
+Does not know SQL beyond that; what is not recognized is taken for a statement that writes, and so is a query, as it may
+be of a view, or use a function, an operator or a cast, that does.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
+
+from troubadour.record.catalogs import (
+    AFTER_TABLES,
+    CATALOG_CALLS,
+    CATALOGS,
+    NEUTRAL_SETTINGS,
+    OWN_OPERATORS,
+    OWN_TYPES,
+    PROBES,
+    SCHEMA_PRAGMAS,
+)
+from troubadour.record.lexing import NAME, OPERATOR, PUNCTUATION, QUOTED, TEXT, Token, name_of, tokens
 
 
 class Verb(Enum):
     """What a statement does to its transaction."""
 
     READ = auto()
-    """A query; it writes only through a function that does."""
+    """A query, or a setting; whether it may write is said by `Text.harmless`."""
     WRITE = auto()
     SAVEPOINT = auto()
     """SAVEPOINT, RELEASE, ROLLBACK TO: part of the log, and no writes."""
@@ -40,7 +54,8 @@ class Verb(Enum):
 class Text:
     """`level`, `read_only`: of BEGIN, SET TRANSACTION and their kin, where they say them, as SQL calls a level.
     `snapshot_at`: where these have the snapshot taken. `locks`: BEGIN IMMEDIATE or EXCLUSIVE. `calls`: lower-case names
-    in front of a parenthesis."""
+    in front of a parenthesis. `harmless`: certainly writes nothing, whatever its names stand for. `word`: the first
+    one, in capitals."""
 
     verb: Verb
     level: str | None = None
@@ -49,24 +64,12 @@ class Text:
     reason: str = ""
     snapshot_at: str | None = None
     locks: bool = False
+    harmless: bool = False
+    word: str = ""
 
 
-_VARIABLES = re.compile(
-    r"\s*SELECT\s+@@[\w.]+(?:\s+AS\s+\w+)?(?:\s*,\s*@@[\w.]+(?:\s+AS\s+\w+)?)*\s*;?\s*", re.IGNORECASE
-)
-"""A question for MySQL's system variables alone."""
-_PIECES = re.compile(
-    r"""
-    (?P<skip>--[^\n]*|\#[^\n]*|/\*.*?\*/)
-  | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$)
-  | (?P<quoted>\b[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|`[^`]*`)
-  | (?P<name>"(?:[^"]|"")*"|[^\W\d][\w$]*)
-  | (?P<open>\()
-  | (?P<end>;)
-  | (?P<other>[^\s])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_VARIABLES = re.compile(r"SELECT @@[\w.]+(?: AS \w+)?(?: , @@[\w.]+(?: AS \w+)?)*(?: LIMIT 1)?", re.IGNORECASE)
+"""A question for MySQL's system variables alone, its tokens joined by blanks."""
 POSTGRES_LEVELS = {
     "READ UNCOMMITTED": "postgres:read-committed",
     "READ COMMITTED": "postgres:read-committed",
@@ -74,70 +77,94 @@ POSTGRES_LEVELS = {
     "SERIALIZABLE": "postgres:serializable",
 }
 """What PostgreSQL promises at a level of SQL's."""
-NEUTRAL_SETTINGS = frozenset(
-    {
-        "application_name", "busy_timeout", "cache_size", "client_min_messages", "enable_seqscan",
-        "extra_float_digits", "idle_in_transaction_session_timeout", "innodb_lock_wait_timeout", "jit",
-        "journal_mode", "lock_timeout", "log_min_messages", "max_parallel_workers_per_gather", "memory_limit",
-        "statement_timeout", "synchronous", "synchronous_commit", "threads", "wait_timeout", "work_mem",
-    }
-)  # fmt: skip
 _DEFINES_BODY = {"FUNCTION", "PROCEDURE", "TRIGGER", "EVENT"}
 
 
 @lru_cache(maxsize=10_000)
-def read_text(sql: str) -> Text:
-    """What the text of one statement says; never raises."""
-    words: list[str] = []
-    calls: set[str] = set()
-    ended = several = into = False
-    tables = _Tables()
-    previous = ""
-    place = 0
-    while (match := _PIECES.search(sql, place)) is not None:
-        place = match.end()
-        kind = match.lastgroup
-        if kind == "skip":
-            continue
-        if kind == "end":
-            ended = True
-            continue
-        several = several or ended
-        tables.token(kind or "", match.group())
-        if kind == "dollar":
-            close = sql.find(match.group(), place)
-            place = len(sql) if close < 0 else close + len(match.group())
-        if kind == "open" and previous:
-            calls.add(previous.strip('"').lower())
-        previous = match.group() if kind == "name" else ""
-        into = into or (kind == "name" and match.group().upper() == "INTO")
-        if len(words) < 12 and kind in ("name", "other"):
-            words.append(match.group().upper())
-    if several and not (words[0] == "CREATE" and _DEFINES_BODY.intersection(words)) and words[0] not in ("BEGIN", "DO"):
+def read_text(sql: str, dialect: str) -> Text:
+    """What the text of one statement says, in the dialect of a product; never raises."""
+    found = list(tokens(sql, dialect))
+    several = any(
+        token.text == ";" and token.kind == PUNCTUATION and found[place + 1].text != ";"
+        for place, token in enumerate(found[:-1])
+    )
+    found = [token for token in found if token.text != ";" or token.kind != PUNCTUATION]
+    words = [token.text.upper() for token in found if token.kind != TEXT and token.text not in ("(", ")")]
+    first = words[0] if words else ""
+    if several and not (first == "CREATE" and _DEFINES_BODY.intersection(words[:12])) and first not in ("BEGIN", "DO"):
         return Text(Verb.REFUSED, reason="several statements in one text: execute them one by one")
-    found = _classified(words, frozenset(calls), several)
-    if found.verb is Verb.READ and into:
-        return Text(Verb.WRITE, calls=found.calls)
-    probe = tables.only_catalogs() or _VARIABLES.fullmatch(sql) or (tables.none() and calls and calls <= PROBES)
-    return Text(Verb.NEUTRAL) if found.verb is Verb.READ and probe else found
+    calls = frozenset(
+        name_of(before)
+        for before, token in itertools.pairwise(found)
+        if token.text == "(" and before.kind in (NAME, QUOTED)
+    )
+    read = _classified(found, words, calls, several, dialect)
+    if read.verb is Verb.READ:
+        if "INTO" in words:
+            read = replace(read, verb=Verb.WRITE)
+        elif first != "SET" and _is_probe(found, calls, dialect):
+            read = Text(Verb.NEUTRAL)
+    harmless = read.verb is not Verb.WRITE and _is_harmless(read.verb, found, words, dialect)
+    return replace(read, harmless=harmless, word=first)
 
 
-PROBES = frozenset(
-    {"version", "current_schema", "current_schemas", "current_database", "pg_backend_pid", "pg_is_in_recovery",
-     "current_setting", "inet_server_addr", "database", "connection_id", "sqlite_version", "pg_notify",
-     "pg_advisory_lock", "pg_advisory_unlock", "pg_advisory_unlock_all", "pg_try_advisory_lock"}
-)  # fmt: skip
-"""Functions that ask what server this is, or lock what is no row: a query of them alone is not logged."""
-CATALOGS = frozenset(
-    {
-        "pg_catalog", "information_schema", "sqlite_master", "sqlite_schema", "pg_am", "pg_attrdef", "pg_attribute",
-        "pg_class", "pg_collation", "pg_constraint", "pg_cursors", "pg_database", "pg_description", "pg_enum",
-        "pg_extension", "pg_index", "pg_indexes", "pg_inherits", "pg_locks", "pg_namespace", "pg_proc", "pg_range",
-        "pg_roles", "pg_sequence", "pg_sequences", "pg_settings", "pg_stat_activity", "pg_tables", "pg_timezone_names",
-        "pg_trigger", "pg_type", "pg_views",
-    }
-)  # fmt: skip
-_AFTER_TABLES = frozenset({"WHERE", "ON", "USING", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "SELECT", "WINDOW"})
+def _is_harmless(verb: Verb, found: list[Token], words: list[str], dialect: str) -> bool:
+    """Whether what is read certainly writes nothing."""
+    if verb is not Verb.READ:
+        return True
+    if words[0] in ("RESET", "DISCARD", "USE"):
+        return True
+    if words[0] == "SET":  # in MySQL the value may be an expression
+        return dialect != "mysql" or not ("(" in {token.text for token in found} or "SELECT" in words)
+    if dialect == "sqlite":
+        # neither a view nor a trigger writes where a query is run; some extensions have functions that do
+        return _main_verb(found) in ("SELECT", "VALUES", "EXPLAIN", "PRAGMA") and _SQLITE_WRITERS.isdisjoint(
+            name_of(token) for token in found
+        )
+    # without a table, an operator, a cast or a call there is nothing that could
+    return (
+        words[0] in ("SELECT", "VALUES")
+        and not {"FROM", "TABLE", "JOIN", "CALL"}.intersection(words)
+        and not any(token.kind == OPERATOR or token.text in ("(", ".", "[") for token in found)
+    )
+
+
+_SQLITE_WRITERS = frozenset({"load_extension", "optimize", "fts3_tokenizer", "writefile"})
+
+
+def _main_verb(found: list[Token]) -> str:
+    """The word that says what a statement does, behind its WITH if it has one."""
+    depth = 0
+    for token in found:
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        word = token.text.upper()
+        if token.kind == NAME and depth == 0 and word in _MAIN:
+            return word
+        if token.kind == NAME and word == "SELECT" and found[0].text == "(":
+            return word
+    return ""
+
+
+_MAIN = frozenset({"SELECT", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", "EXPLAIN", "PRAGMA", "CREATE", "DROP"})
+
+
+def _is_probe(found: list[Token], calls: frozenset[str], dialect: str) -> bool:
+    """Whether a query asks for the catalogs, or what server this is, and nothing else, by nothing that a user could
+    have made."""
+    if dialect == "mysql" and _VARIABLES.fullmatch(" ".join(token.text for token in found).replace(" . ", ".")):
+        return True
+    tables = _Tables()
+    for place, token in enumerate(found):
+        tables.token(token)
+        if token.text == "." and place and found[place - 1].text == ")":
+            return False  # attribute notation, which may call a function
+        if token.kind == OPERATOR and token.text not in OWN_OPERATORS:
+            return False
+        if token.text == "::" and place + 1 < len(found) and name_of(found[place + 1]) not in OWN_TYPES:
+            return False
+    if tables.only_catalogs():
+        return calls <= PROBES | CATALOG_CALLS
+    return tables.none() and bool(calls) and calls <= PROBES
 
 
 class _Tables:
@@ -148,22 +175,22 @@ class _Tables:
         self._catalogs = 0
         self._others = 0
 
-    def token(self, kind: str, token: str) -> None:
+    def token(self, token: Token) -> None:
         """The next piece of the text."""
-        word = token.upper()
-        if kind == "name" and word in ("FROM", "JOIN"):
+        word = token.text.upper() if token.kind == NAME else token.text
+        if word in ("FROM", "JOIN"):
             self._expected = self._listing = True
-        elif kind == "name" and word in _AFTER_TABLES:
+        elif token.kind == NAME and word in AFTER_TABLES:
             self._expected = self._listing = False
-        elif token == "," and self._listing:
+        elif word == "," and self._listing:
             self._expected = True
-        elif self._expected and kind == "name" and word not in ("LATERAL", "ONLY"):
+        elif self._expected and token.kind in (NAME, QUOTED) and word not in ("LATERAL", "ONLY"):
             self._expected = False
-            if token.strip('"').lower() in CATALOGS:
+            if name_of(token) in CATALOGS:
                 self._catalogs += 1
             else:
                 self._others += 1
-        elif self._expected and kind == "open":
+        elif self._expected and word == "(":
             self._expected = False
 
     def none(self) -> bool:
@@ -175,18 +202,20 @@ class _Tables:
         return self._catalogs > 0 and self._others == 0
 
 
-def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
+def _classified(found: list[Token], words: list[str], calls: frozenset[str], several: bool, dialect: str) -> Text:
     if not words:
         return Text(Verb.NEUTRAL)
     first = words[0]
     rest = " ".join(words)
     if first == "SHOW":
         return Text(Verb.NEUTRAL)
-    if first in ("SELECT", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
+    if first in ("SELECT", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA"):
         if first == "EXPLAIN" and "ANALYZE" in words:
             return Text(Verb.WRITE, calls=calls)
         if first == "PRAGMA" and _neutral_pragma([word.strip('"').lower() for word in words[1:]]):
             return Text(Verb.NEUTRAL)
+        return Text(Verb.READ, calls=calls)
+    if first == "WITH" and dialect == "sqlite" and _main_verb(found) in ("SELECT", "VALUES"):
         return Text(Verb.READ, calls=calls)
     if first in ("BEGIN", "START"):
         if several or (first == "BEGIN" and len(words) > 1 and words[1] in ("NOT", "ATOMIC")):
@@ -202,6 +231,8 @@ def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
         return Text(Verb.PREPARED)
     if first == "SET":
         return _setting(words, rest, calls)
+    if first == "ANALYZE" and dialect == "mysql" and not {"TABLE", "TABLES"}.intersection(words[1:3]):
+        return Text(Verb.WRITE, calls=calls)  # MariaDB's ANALYZE of a statement runs it
     if first in ("RESET", "DISCARD", "DEALLOCATE", "LISTEN", "UNLISTEN", "NOTIFY", "CHECKPOINT", "ANALYZE", "USE"):
         return Text(Verb.NEUTRAL if first not in ("RESET", "DISCARD", "USE") else Verb.READ)
     if first == "COPY":
@@ -215,14 +246,6 @@ def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
     return Text(Verb.WRITE, calls=calls)
 
 
-_SCHEMA_PRAGMAS = frozenset(
-    {
-        "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
-        "database_list", "collation_list", "schema_version", "encoding", "page_size",
-    }
-)  # fmt: skip
-
-
 def _neutral_pragma(words: list[str]) -> bool:
     """Whether a PRAGMA asks for the schema, or sets what no answer depends on."""
     if words[1:2] == ["."]:
@@ -231,7 +254,7 @@ def _neutral_pragma(words: list[str]) -> bool:
         return False
     if words[0] == "read_uncommitted":
         return len(words) == 1 or words[-1] == "0"
-    return words[0] in NEUTRAL_SETTINGS or (words[0] in _SCHEMA_PRAGMAS and "=" not in words)
+    return words[0] in NEUTRAL_SETTINGS or (words[0] in SCHEMA_PRAGMAS and "=" not in words)
 
 
 def _ending(first: str, words: list[str], rest: str) -> Text:
@@ -256,10 +279,12 @@ def _setting(words: list[str], rest: str, calls: frozenset[str]) -> Text:
         "default_transaction_isolation",
         "default_transaction_read_only",
         "transaction_isolation",
+        "transaction_read_only",
         "tx_isolation",
+        "tx_read_only",
     ):
         return Text(Verb.REFUSED, reason=f"SET {name} is not recorded: use SET SESSION CHARACTERISTICS AS TRANSACTION")
-    if name in NEUTRAL_SETTINGS or name == "names":
+    if (name in NEUTRAL_SETTINGS or name == "names") and not calls and "SELECT" not in words:
         return Text(Verb.NEUTRAL)
     return Text(Verb.READ, calls=calls)
 

@@ -54,6 +54,7 @@ class Transcript:
 
     __slots__ = (
         "begin",
+        "changes",
         "intended",
         "invoked",
         "level",
@@ -76,7 +77,9 @@ class Transcript:
         self.begin: tuple[int, int, bool] | None = None
         """When BEGIN itself was sent and answered, and whether it took the snapshot, if the log is to say so."""
         self.wrote = False
-        """Whether it may have changed anything: its COMMIT needs an intent."""
+        """Whether anything was sent that is not certain to write nothing."""
+        self.changes = False
+        """Whether something was sent that writes, as far as its recorder knows."""
         self.intended = False
         """Whether its intent is written."""
         self.told = False
@@ -87,6 +90,12 @@ class Transcript:
         """As given to `add`; or what a recorder has of statement and answer, appended by itself, which its `Raw`
         understands."""
 
+    @property
+    def needs_intent(self) -> bool:
+        """Whether its COMMIT may change anything: it did more than certainly read, and the server was not told to
+        refuse writes."""
+        return self.wrote and self.read_only is not True
+
     def add(self, statement: Later, invoked: int, returned: int | None, observed: Later) -> None:
         """A statement (`sql`, `params`) and its observation; without `returned` no answer came."""
         self.statements.append((statement, invoked, returned, observed))
@@ -96,6 +105,12 @@ class Transcript:
         """The observation of a statement, and when it came, if that is not what `add` said."""
         statement, invoked, earlier, _ = self.statements[place]
         self.statements[place] = (statement, invoked, earlier if returned is None else returned, observed)
+        self.told = False
+
+    def failed(self, observed: bytes, returned: int) -> None:
+        """The one statement there is has brought an error, in whichever form the recorder keeps it."""
+        (statement,) = self.statements
+        self.statements = [(*statement[:-2], returned, observed)]
         self.told = False
 
     def answered(self, statement: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Self
 from troubadour.record.core.journal import STOP, shared
 from troubadour.record.core.segments import Captured, log_of, open_journal
 from troubadour.record.core.tape import Tape
-from troubadour.record.dbapi.statements import WRITES, Answered, first_word
+from troubadour.record.dbapi.statements import WRITES, Answered
 from troubadour.record.dbapi.transactions import Recording
 from troubadour.record.drivers.detection import Driver, driver_of
 from troubadour.record.errors import NotRecorded
@@ -228,6 +228,7 @@ class RecordedDbapiCursor:
     def _fetched(self, sql: str) -> Answered:
         answered = Answered()
         inner, driver = self._inner, self.connection.recording.driver
+        text = read_text(sql, driver.dialect)
         if driver.name == "sqlite3":
             factory, inner.row_factory = inner.row_factory, None
             raw = inner.fetchall() if inner.description is not None else []
@@ -239,12 +240,12 @@ class RecordedDbapiCursor:
             description = inner.description
             rows = inner.fetchall() if description else []
             names = [column[0] for column in description or ()]
-            if names == ["Count"] and read_text(sql).verb is Verb.WRITE and "RETURNING" not in sql.upper():
-                answered.counts = first_word(sql) in WRITES
+            if names == ["Count"] and text.verb is Verb.WRITE and "RETURNING" not in sql.upper():
+                answered.counts = text.word in WRITES
                 answered.rowcount = rows[0][0] if rows else 0
             if names and names != ["Success"]:
                 answered.results.append((description, list(rows), list(rows)))
-            if not answered.counts and first_word(sql) in WRITES:
+            if not answered.counts and text.word in WRITES:
                 answered.rowcount = len(rows)
             return answered
         else:

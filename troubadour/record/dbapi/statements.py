@@ -15,11 +15,6 @@ WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE")
 """First words of statements whose row count is an observation."""
 
 
-def first_word(sql: str) -> str:
-    """The first word of a statement, in capitals."""
-    return (re.match(r"\s*(\w+)", sql) or ["", ""])[1].upper()
-
-
 class Answered:
     """What a statement gave: result sets (columns, rows as the application gets them, rows as they came), row count."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from sql_semantics.products import PRODUCTS
 from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
-from troubadour.record.dbapi.statements import Answered, first_word, statement_fields
+from troubadour.record.dbapi.statements import Answered, statement_fields
 from troubadour.record.drivers.detection import Driver
 from troubadour.record.errors import NotRecorded, Unwritable
 from troubadour.record.secrets import administers
@@ -46,7 +46,7 @@ class Recording:
 
     def statement(self, sql: str, params: Any, send: Callable[[], Answered]) -> Answered:
         """Send one statement and log it. Raises what sending raises, NotRecorded before anything is sent."""
-        text = read_text(sql)
+        text = read_text(sql, self.driver.dialect)
         if self.muted:
             answered = send()
             if text.verb is Verb.DEFAULT:
@@ -62,11 +62,10 @@ class Recording:
             return rolled_back
         if text.verb in (Verb.BEGIN, Verb.CHARACTERIZE, Verb.DEFAULT, Verb.NEUTRAL, Verb.PREPARED):
             return self._about(text, send)
-        word = first_word(sql)
+        word = text.word
         entry = statement_fields(sql, params, self.driver)
         if self._tried is not None:
             raise NotRecorded("after a COMMIT that failed only COMMIT again, or ROLLBACK, is recorded")
-        writes = text.verb is Verb.WRITE or (text.verb is Verb.READ and bool(text.calls) and word == "CALL")
         transcript = self.tape.current
         alone = transcript is None and self.driver.is_alone(self.connection, text, word)
         if transcript is not None and word in ENDING and PRODUCTS[self.driver.dialect].running.definitions_commit:
@@ -74,11 +73,11 @@ class Recording:
         invoked = monotonic_ns()
         if transcript is None:
             transcript = self.begin(invoked)
-        if writes:
+        if not text.harmless:
             transcript.wrote = True
         if alone:
             transcript.add(entry, invoked, None, UNKNOWN)
-            if writes:
+            if transcript.needs_intent:
                 try:
                     self.tape.intend(transcript, None)
                 except BaseException:
@@ -173,7 +172,7 @@ class Recording:
         if transcript is None or self.muted:
             self._explicit = False
             return send()
-        if transcript.wrote and self._tried is None:
+        if transcript.needs_intent and self._tried is None:
             try:
                 self.tape.intend(transcript, monotonic_ns())
             except Unwritable as error:

@@ -24,6 +24,9 @@ from troubadour.record.core.segments import log_of
 from troubadour.record.core.tape import NOTHING, UNKNOWN, Tape, Transcript, fields
 from troubadour.record.errors import NotRecorded, RecordError, Unwritable
 from troubadour.record.postgres.cursors import (
+    LIKELY,
+    NONE,
+    POSSIBLE,
     RecordedAsyncCursor,
     RecordedAsyncServerCursor,
     RecordedCursor,
@@ -58,7 +61,8 @@ CERTAINLY_ABORTED = ("23", "40", "25P02", "P0")
 NOT_KNOWN = frozenset({"40003"})
 
 
-_COMMANDS = {command: read_text(command.decode()) for command in (b"BEGIN", b"COMMIT", b"ROLLBACK")}
+DIALECT = "postgres"
+_COMMANDS = {command: read_text(command.decode(), DIALECT) for command in (b"BEGIN", b"COMMIT", b"ROLLBACK")}
 
 
 class Recording:
@@ -73,8 +77,8 @@ class Recording:
     """What the log calls SQL's levels."""
     snapshots = False
     """Whether transactions are logged with their ids, and those that have one snapshot with it."""
-    plain_texts: dict[bytes, tuple[int, bool]]
-    """Texts that are nothing but a statement: their number in the journal, and whether they may write."""
+    plain_texts: dict[bytes, tuple[int, int]]
+    """Texts that are nothing but a statement: their number in the journal, and their `effect`."""
     _prepared_ids: Ids = NO_IDS
     _doubtful: Transcript | None = None
     """The transaction that was prepared last, while it is not finished; others may follow it on the connection."""
@@ -97,7 +101,7 @@ class Recording:
             command = command.as_bytes(self)  # type: ignore[arg-type]
         elif isinstance(command, str):
             command = command.encode()
-        text = _COMMANDS.get(command) or read_text(command.decode())
+        text = _COMMANDS.get(command) or read_text(command.decode(), DIALECT)
         verb = text.verb
         if verb is Verb.COMMIT:
             return self._commit(command)
@@ -139,7 +143,7 @@ class Recording:
         ids = NO_IDS
         alive = self.pgconn.transaction_status == INTRANS
         question = self._question(transcript) if alive else None
-        if transcript.wrote and alive:
+        if transcript.needs_intent and alive:
             yield from self._intend(transcript)
         invoked = monotonic_ns()
         try:
@@ -173,7 +177,10 @@ class Recording:
         assert self.tape is not None
         if self.snapshots and any(self.levels.get(name) == transcript.level for name in ONE_SNAPSHOT):
             return SEEN
-        return XID if transcript.wrote and (self.snapshots or self.tape.lifetime is not None) else None
+        if not transcript.needs_intent:
+            return None
+        # a commit time is a hint: it is not asked for where only something unusual would have written
+        return XID if self.snapshots or (transcript.changes and self.tape.lifetime is not None) else None
 
     def _ids(self, answer: Any) -> Ids:
         """Of the answer to such a question: the ticket, where a commit time is wanted, and what the log says."""
@@ -321,13 +328,13 @@ class Recording:
 
     def text_of(self, query: bytes) -> Text:
         """What the recorder knows of a text. Raises NotRecorded for what has no form in the log."""
-        text = read_text(query.decode())
+        text = read_text(query.decode(), DIALECT)
         if text.verb is Verb.REFUSED:
             raise NotRecorded(text.reason)
         if text.verb in (Verb.READ, Verb.WRITE) and not administers(query.decode()):
             if len(self.plain_texts) > 10_000:
                 self.plain_texts.clear()
-            self.plain_texts[query] = (self.journal.text(query), self.writes(text))
+            self.plain_texts[query] = (self.journal.text(query), self.effect(text))
         return text
 
     @property
@@ -336,11 +343,14 @@ class Recording:
         assert self.opened is not None
         return self.opened.journal
 
-    def writes(self, text: Text) -> bool:
-        """Whether a statement may write, by its text."""
+    def effect(self, text: Text) -> int:
+        """Whether a statement writes, by its text: NONE, POSSIBLE or LIKELY (see `cursors`)."""
+        if text.harmless:
+            return NONE
         if text.verb is Verb.WRITE:
-            return True
-        return self.opened is not None and not self.opened.writers.isdisjoint(text.calls)
+            return LIKELY
+        known = self.opened is not None and not self.opened.writers.isdisjoint(text.calls)
+        return LIKELY if known else POSSIBLE
 
     def ended_by_closing(self) -> None:
         """The connection is being closed: what was open is rolled back, what was prepared stays so."""

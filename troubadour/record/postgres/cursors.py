@@ -26,13 +26,53 @@ from troubadour.record.servers.server import one_line
 from troubadour.record.texts import Text, Verb
 
 IDLE = pq.TransactionStatus.IDLE
+NONE, POSSIBLE, LIKELY = range(3)
+"""Whether a statement writes: certainly not; not as far as is known; as far as is known."""
 
 
-class CursorRecording:
-    """Client-side cursors: `execute`, `executemany`."""
+class _Singles:
+    """What all cursors do with a statement under autocommit, which is a transaction of its own."""
 
     _conn: Any
     _pgconn: Any
+
+    def _single(self, pgq: Any, statement: Later, text: Text) -> Transcript:
+        """A transaction of one statement, under autocommit: the statement is its COMMIT."""
+        conn = self._conn
+        invoked = monotonic_ns()
+        transcript: Transcript = conn.tape.begin(invoked)
+        known = conn.plain_texts.get(pgq.query)
+        if known is None:
+            transcript.add(statement, invoked, None, UNKNOWN)
+        else:
+            transcript.statements.append((known[0], *_given(pgq), invoked, None, UNKNOWN))
+        transcript.wrote = not text.harmless
+        if transcript.needs_intent:
+            try:
+                conn.tape.intend(transcript, None)
+            except BaseException:
+                conn.tape.drop()
+                raise
+        return transcript
+
+    def _single_failed(self, transcript: Transcript, invoked: int, error: BaseException, secret: bool) -> None:
+        conn = self._conn
+        if (
+            isinstance(error, psycopg.Error)
+            and error.sqlstate is not None
+            and self._pgconn.status == pq.ConnStatus.OK
+            and self._pgconn.transaction_status == IDLE
+        ):
+            returned = monotonic_ns()
+            transcript.failed(error_field(error, secret), returned)
+            conn.tape.end("aborted", None, returned)
+        else:
+            conn.tape.end("unknown", None, None)
+
+
+class CursorRecording(_Singles):
+    """Client-side cursors: `execute`, `executemany`."""
+
     answered: Any
     """What the last statement of an `executemany` was answered, which psycopg need not keep."""
 
@@ -61,9 +101,11 @@ class CursorRecording:
             yield from self._recorded(pgq, prepare, binary)
         else:
             # the way that nearly every statement takes: no more than keeping what there is anyway
-            number, writes = text
-            if writes:
+            number, effect = text
+            if effect:
                 transcript.wrote = True
+                if effect == LIKELY:
+                    transcript.changes = True
             invoked = monotonic_ns()
             try:
                 yield from me._maybe_prepare_gen(pgq, prepare=prepare, binary=binary)
@@ -83,15 +125,16 @@ class CursorRecording:
             return
         tape = conn.tape
         transcript = tape.current
-        statement: Later = _statement(pgq)
         alone = transcript is None
         secret = administers(pgq.query.decode())
+        statement: Later = _statement(pgq)
         if transcript is None:
             if self._pgconn.transaction_status != IDLE:
                 raise NotRecorded("the open transaction was begun while recording was off: end it first")
-            transcript = self._single(statement, conn.writes(text))
-        elif conn.writes(text):
+            transcript = self._single(pgq, statement, text)
+        elif not text.harmless:
             transcript.wrote = True
+            transcript.changes = transcript.changes or conn.effect(text) == LIKELY
         invoked = monotonic_ns()
         try:
             yield from me._maybe_prepare_gen(pgq, prepare=prepare, binary=binary)
@@ -117,34 +160,6 @@ class CursorRecording:
         else:
             transcript.answered(raw)
             tape.end("committed", None, returned)
-
-    def _single(self, statement: Later, writes: bool) -> Transcript:
-        """A transaction of one statement, under autocommit: the statement is its COMMIT."""
-        tape = self._conn.tape
-        invoked = monotonic_ns()
-        transcript: Transcript = tape.begin(invoked)
-        transcript.add(statement, invoked, None, UNKNOWN)
-        if writes:
-            try:
-                tape.intend(transcript, None)
-            except BaseException:
-                tape.drop()
-                raise
-        return transcript
-
-    def _single_failed(self, transcript: Transcript, invoked: int, error: BaseException, secret: bool) -> None:
-        conn = self._conn
-        if (
-            isinstance(error, psycopg.Error)
-            and error.sqlstate is not None
-            and self._pgconn.status == pq.ConnStatus.OK
-            and self._pgconn.transaction_status == IDLE
-        ):
-            returned = monotonic_ns()
-            transcript.observe(0, error_field(error, secret), returned)
-            conn.tape.end("aborted", None, returned)
-        else:
-            conn.tape.end("unknown", None, None)
 
     def _control(self, pgq: Any, text: Text) -> PQGen[bool]:
         """Run a statement that is about transactions. False if it is to be logged like any other."""
@@ -295,11 +310,9 @@ class AsyncRecording(CursorRecording):
             yield row
 
 
-class ServerRecording:
+class ServerRecording(_Singles):
     """Server-side (named) cursors: one query, logged where it is declared, with the rows that are fetched of it."""
 
-    _conn: Any
-    _pgconn: Any
     _place: tuple[Transcript, int] | None = None
     _fetched: list[Any]
     _held: tuple[Transcript, int] | None = None
@@ -318,21 +331,28 @@ class ServerRecording:
         yield from me._start_query(query)
         plain = me._convert_query(query, params)
         text = conn.text_of(plain.query)
-        if conn.writes(text):
+        if conn.effect(text) == LIKELY:
             raise NotRecorded("a server-side cursor over a function that may write is not recorded: it runs in pieces")
         statement = _statement(plain)
         transcript = conn.tape.current
         alone = transcript is None and me._withhold
         invoked = monotonic_ns()
+        if alone:
+            single = self._single(plain, statement, text)
+        elif transcript is not None and not text.harmless:
+            transcript.wrote = True
         try:
             yield from parent._declare_gen(query, params, binary)
         except BaseException as error:
-            if transcript is not None:
+            if alone:
+                self._single_failed(single, invoked, error, False)
+            elif transcript is not None:
                 conn.failed(statement, invoked, error)
             raise
         returned = monotonic_ns()
         if alone:
-            transcript = conn.tape.begin(invoked)
+            transcript = single
+            transcript.clear()
             self._held, conn.tape.current = (transcript, returned), None
         if transcript is not None:
             self._place = (transcript, len(transcript))
