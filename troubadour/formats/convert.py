@@ -25,6 +25,11 @@ _LARGEST = 2**63 - 1
 
 def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, texts: Texts) -> Transaction:
     """The transaction that a line tells of. Raises BadEntry with the statement's number, without the transaction."""
+    if raw.ops is not None:
+        raise BadEntry("operations, in a log whose header names no objects")
+    if raw.statements is None:
+        raise BadEntry("missing required field 'statements'")
+    check_times(raw)
     start, commit, invoked, returned, end, session = (
         raw.start,
         raw.commit,
@@ -33,17 +38,8 @@ def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, te
         raw.end,
         raw.session,
     )
-    if returned is not None and invoked is not None and returned < invoked:
-        raise BadEntry(_backwards("the transaction", invoked, returned))
-    if commit is not None and start is not None and commit < start:
-        raise BadEntry(f"commit {commit} is before start {start}")
-    if raw.kind == "intent" and raw.status != "unknown":
-        raise BadEntry(f"an intent has status 'unknown', not {raw.status!r}")
     if raw.begin is not None:
-        _check_begin(raw.begin, raw)
         invoked = raw.begin.invoked if invoked is None else invoked
-    if end is not None:
-        _check_end(end, raw.status)
     if session is not None and not isinstance(session, str):
         session = str(session)
     statements = []
@@ -70,7 +66,23 @@ def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, te
         raw.snapshot,
         raw.snapshot_at,
         raw.begin,
+        raw.sno,
     )
+
+
+def check_times(raw: RawTransaction) -> None:
+    """Raises BadEntry where what a line says of the transaction as a whole cannot be."""
+    start, commit, invoked, returned = raw.start, raw.commit, raw.invoked, raw.returned
+    if returned is not None and invoked is not None and returned < invoked:
+        raise BadEntry(_backwards("the transaction", invoked, returned))
+    if commit is not None and start is not None and commit < start:
+        raise BadEntry(f"commit {commit} is before start {start}")
+    if raw.kind == "intent" and raw.status != "unknown":
+        raise BadEntry(f"an intent has status 'unknown', not {raw.status!r}")
+    if raw.begin is not None:
+        _check_begin(raw.begin, raw)
+    if raw.end is not None:
+        _check_end(raw.end, raw.status)
 
 
 def statement_of(raw: RawStatement, texts: Texts) -> Statement:
@@ -155,7 +167,7 @@ def _check_begin(begin: Begin, raw: RawTransaction) -> None:
     if invoked is not None:
         if raw.invoked is not None and invoked < raw.invoked:
             raise BadEntry(f"begin was invoked at {invoked}, before the transaction was at {raw.invoked}")
-        first = next((one.invoked for one in raw.statements if one.invoked is not None), None)
+        first = next((one.invoked for one in raw.statements or () if one.invoked is not None), None)
         if first is not None and first < invoked:
             raise BadEntry(f"begin was invoked at {invoked}, after a statement was at {first}")
     if returned is not None and raw.returned is not None and raw.returned < returned:

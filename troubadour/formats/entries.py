@@ -29,13 +29,36 @@ Snapshot = Annotated[str, msgspec.Meta(pattern="^[0-9]+:[0-9]+:([0-9]+(,[0-9]+)*
 
 
 class BadEntry(Exception):
-    """A line that cannot be used; `statement` counts from 1."""
+    """A line that cannot be used; `statement` counts from 1. `part` is what the statements are called, where they are
+    operations on objects."""
 
-    def __init__(self, text: str, *, statement: int | None = None, transaction: TransactionId | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        statement: int | None = None,
+        transaction: TransactionId | None = None,
+        part: str = "statement",
+    ) -> None:
         super().__init__(text)
         self.text = text
         self.statement = statement
         self.transaction = transaction
+        self.part = part
+        self.line: int | None = None
+        """Where it is not the last line that was read."""
+
+    def within(self, transaction: TransactionId) -> BadEntry:
+        """The same, of a transaction."""
+        return BadEntry(self.text, statement=self.statement, transaction=transaction, part=self.part)
+
+    @property
+    def where(self) -> str:
+        """The transaction and the statement, as messages name them; empty where neither is known."""
+        named = [] if self.transaction is None else [f"transaction {shorten(self.transaction)}"]
+        if self.statement is not None:
+            named.append(f"{self.part} {self.statement}")
+        return ", ".join(named)
 
 
 class _Record(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
@@ -57,14 +80,16 @@ class RawStatement(_Record, frozen=True):
 
 
 class RawTransaction(_Record, frozen=True):
-    """A ``transaction`` or ``intent`` line as written."""
+    """A ``transaction`` or ``intent`` line as written: with `statements`, or with `ops` in a log of objects."""
 
     id: TransactionId
     status: Literal["committed", "aborted", "unknown"]
-    statements: tuple[RawStatement, ...]
+    statements: tuple[RawStatement, ...] | None = None
+    ops: tuple[Any, ...] | None = None
     kind: Literal["transaction", "intent"] | None = None
     session: str | int | None = None
     isolation: Name | None = None
+    sno: Count | None = None
     read_only: bool | None = None
     start: Time | None = None
     commit: Time | None = None
@@ -106,10 +131,11 @@ class RawEnd(_Record, frozen=True):
 
 
 class RawInitial(_Record, frozen=True):
-    """One table of the header's ``initial``."""
+    """One table of the header's ``initial``, or one object, which has a `default`."""
 
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[Any, ...], ...] | None = None
     columns: tuple[str, ...] | None = None
+    default: Any = msgspec.UNSET
 
 
 class RawHeader(_Record, frozen=True):
@@ -117,8 +143,9 @@ class RawHeader(_Record, frozen=True):
 
     format: Literal["troubadour-log"]
     version: Literal[1]
-    dialect: Literal["postgres", "mysql", "sqlite", "duckdb"]
-    schema: tuple[Name, ...]
+    dialect: Literal["postgres", "mysql", "sqlite", "duckdb"] | None = None
+    schema: tuple[Name, ...] | None = None
+    objects: dict[Name, Literal["register", "list", "set", "counter"]] | None = None
     dbms: str | None = None
     isolation: Name | None = None
     procedures: tuple[Name, ...] = ()
@@ -224,7 +251,12 @@ def read_header(line: bytes) -> RawHeader:
         raise BadEntry('not a troubadour log: line 1 must be its header, {"format": "troubadour-log", ...}')
     if value.get("version") != 1 or isinstance(value["version"], bool):
         raise BadEntry(f"version {shorten(value.get('version'))} of the log format is not known (1 is)")
-    return _record(value, RawHeader)
+    header = _record(value, RawHeader)
+    if header.objects is None:
+        for name in ("dialect", "schema"):
+            if getattr(header, name) is None:
+                raise BadEntry(f"missing required field '{name}'")
+    return header
 
 
 def _slowly(line: bytes) -> Entry:
@@ -252,12 +284,15 @@ def _record(value: dict[str, Any], type: type[R]) -> R:
     matched = re.fullmatch(r"(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?", message, re.DOTALL)
     assert matched is not None
     what, path = matched["what"], matched["path"] or ""
-    statement = re.match(r"\.statements\[([0-9]+)\]", path)
+    statement = re.match(r"\.(statements|ops)\[([0-9]+)\]", path)
     if statement is not None:
         path = path[statement.end() :]
     what = what.replace("Object contains", "").replace("Object missing", "missing").replace("`", "'").strip()
     text = (f"{path.lstrip('.')}: " if path else "") + what[0].lower() + what[1:]
-    raise BadEntry(text, statement=int(statement[1]) + 1 if statement else None, transaction=transaction)
+    if statement is None:
+        raise BadEntry(text, transaction=transaction)
+    part = "operation" if statement[1] == "ops" else "statement"
+    raise BadEntry(text, statement=int(statement[2]) + 1, transaction=transaction, part=part)
 
 
 def _loads(line: bytes) -> Any:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from troubadour.formats.convert import Texts, transaction_of
 from troubadour.formats.entries import (
     BadEntry,
     RawEnd,
@@ -25,14 +23,15 @@ from troubadour.formats.entries import (
     read_header,
     read_rows,
     read_transaction,
-    read_transactions,
-    shorten,
 )
+from troubadour.formats.objects.expand import expanded
+from troubadour.formats.objects.initial import ObjectInitial
+from troubadour.formats.objects.read import ObjectLogReader
 from troubadour.formats.segments import InitialRows, Segments
-from troubadour.formats.store import Store
+from troubadour.formats.statements import StatementLog
 from troubadour.formats.text import STDIN, Torn, blocks, likely_size, lines, opened, shown, stored_size
-from troubadour.model.ids import Hashes
-from troubadour.model.log import Gap, Log, LogError, Transaction, TransactionId
+from troubadour.model.log import Gap, Log, LogError
+from troubadour.model.objects import ObjectLog
 
 Progress = Callable[[int, int | None], None]
 
@@ -51,8 +50,18 @@ def read_log(paths: Sequence[str | Path], *, progress: Progress | None = None, s
     uncompressed bytes of all segments in the order given. `progress` is called now and then with the bytes read of
     the files, and their total where it is known. Beyond `spill_bytes` of text the transactions are not held in memory.
 
+    A log of operations on objects is given as the SQL that these stand for (`troubadour.formats.objects.expand`).
+
     Raises LogError, one line that names file and line, where the log cannot be used.
     """
+    found = read_either(paths, progress=progress, spill_bytes=spill_bytes)
+    return expanded(found) if isinstance(found, ObjectLog) else found
+
+
+def read_either(
+    paths: Sequence[str | Path], *, progress: Progress | None = None, spill_bytes: int = SPILL_BYTES
+) -> Log | ObjectLog:
+    """The same, with a log of operations on objects in columns. Raises LogError."""
     if not paths:
         raise LogError("no log is given")
     if sum(str(path) == STDIN for path in paths) > 1:
@@ -75,7 +84,7 @@ def read_log(paths: Sequence[str | Path], *, progress: Progress | None = None, s
 
 
 class _Reader:
-    """What is known after the lines read so far."""
+    """What is known after the lines read so far, but for the transactions."""
 
     def __init__(self, progress: Progress | None, total: int | None, spill_bytes: int) -> None:
         self._progress = progress
@@ -85,42 +94,42 @@ class _Reader:
         self._text_bytes = 0
         self._stored_bytes = 0
         self._segments = Segments()
-        self._store = Store()
-        self._texts: Texts = {}
-        self._names: list[str] = []
-        self._begins: list[int] = []
-        """First place of each segment."""
-        self._lines = array("q")
-        self._hashes = array("q")
-        self._seen = Hashes()
-        self._earlier: dict[int, int] = {}
-        """Places by hash in the segments before this one, once they were needed."""
+        self._transactions: StatementLog | ObjectLogReader | None = None
+        """None before the first header."""
+        self._spilled: str | Path | None = None
         self._gaps: list[Gap] = []
-        self._intents: dict[TransactionId, int] = {}
-        """Places of intents that no transaction line has replaced yet."""
 
     def spill(self, path: str | Path) -> None:
-        try:
-            self._store.spill_from_now()
-        except OSError as error:
-            raise LogError(f"{shown(path)}: too large for memory, and no temporary file: {error.strerror}") from error
+        """Keep further transactions in a file, as far as they can be."""
+        self._spilled = path
+        if isinstance(self._transactions, StatementLog):
+            try:
+                self._transactions.spill()
+            except OSError as error:
+                text = f"{shown(path)}: too large for memory, and no temporary file: {error.strerror}"
+                raise LogError(text) from error
 
     def segment(self, path: str | Path) -> None:
-        self._names.append(shown(path))
-        self._begins.append(len(self._store))
-        self._earlier = {}
         with opened(path) as stream:
             _Segment(self, path).read(lines(self._counted(blocks(stream, self._read), path)))
 
-    def finish(self) -> Log:
-        transactions, counts = self._store.finish()
+    def finish(self) -> Log | ObjectLog:
+        assert self._transactions is not None
         header = msgspec.structs.replace(self._segments.header(), gaps=tuple(self._gaps))
-        return Log(header, transactions, self._digest.hexdigest(), counts)
+        return self._transactions.finish(header, self._digest.hexdigest())
 
-    def add_header(self, header: RawHeader) -> None:
+    def begin(self, name: str, header: RawHeader) -> StatementLog | ObjectLogReader:
+        """Take the header of the next segment; what its other lines go to. Raises BadEntry."""
         self._segments.add_header(header)
+        if self._transactions is None:
+            self._transactions = StatementLog() if header.objects is None else ObjectLogReader(header)
+            if self._spilled is not None:
+                self.spill(self._spilled)
+        self._transactions.begin(name)
+        return self._transactions
 
     def add_initial(self, initial: InitialRows) -> None:
+        """Raises BadEntry."""
         self._segments.add_initial(initial)
 
     def add_gap(self, raw: RawGap, header_clock: str | None) -> None:
@@ -128,63 +137,6 @@ class _Reader:
         if raw.since is not None and raw.until is not None and raw.until < raw.since:
             raise BadEntry(f"the gap ends at {raw.until}, before it begins at {raw.since}")
         self._gaps.append(Gap(raw.reason, raw.since, raw.until, raw.transactions, raw.clock or header_clock))
-
-    def add(self, raw: RawTransaction, line: bytes, number: int, header_clock: str | None) -> None:
-        """Take a transaction line or an intent. Raises BadEntry."""
-        place = len(self._store)
-        try:
-            transaction = transaction_of(raw, place, header_clock, self._texts)
-        except BadEntry as error:
-            raise BadEntry(error.text, statement=error.statement, transaction=raw.id) from error
-        hashed = hash(raw.id)
-        dropped = not self._seen.add(hashed) and self._settle(raw, hashed, transaction)
-        self._hashes.append(hashed)
-        self._lines.append(number)
-        self._store.append(transaction, line)
-        if raw.kind == "intent":
-            if dropped:
-                self._store.drop(place, None)
-            else:
-                self._intents[raw.id] = place
-
-    def _settle(self, raw: RawTransaction, hashed: int, transaction: Transaction) -> bool:
-        """What to do of an entry whose id may have been seen: replace the intent, refuse the repetition, or (True)
-        drop an intent that an earlier segment's transaction line has replaced already."""
-        pending = self._intents.get(raw.id)
-        if raw.kind != "intent":
-            if pending is not None:
-                self._store.drop(self._intents.pop(raw.id), transaction)
-                return False
-            what = "a repeated id:"
-        else:
-            what = "an intent after"
-        place = self._place_of(raw.id, hashed)
-        if place is None:
-            return False
-        if raw.kind == "intent" and pending is None and place < self._begins[-1]:
-            return True
-        raise BadEntry(f"{what} {self._position(place)} with the same id", transaction=raw.id)
-
-    def _place_of(self, id: TransactionId, hashed: int) -> int | None:
-        """The last entry with this id; a hash alone proves nothing."""
-        if not self._earlier:
-            # Segments given out of order ask for many: one dictionary then, and no search.
-            self._earlier = {other: place for place, other in enumerate(self._hashes[: self._begins[-1]])}
-        place = self._earlier.get(hashed)
-        if place is not None and self._has_id(place, id):
-            return place
-        for place in range(len(self._hashes) - 1, -1, -1):
-            if self._hashes[place] == hashed and self._has_id(place, id):
-                return place
-        return None
-
-    def _has_id(self, place: int, id: TransactionId) -> bool:
-        earlier = self._store.at(place).id
-        return earlier == id and type(earlier) is type(id)
-
-    def _position(self, place: int) -> str:
-        segment = max(number for number, begin in enumerate(self._begins) if begin <= place)
-        return f"{self._names[segment]}:{self._lines[place]}"
 
     def _read(self, size: int) -> None:
         self._stored_bytes += size
@@ -195,7 +147,7 @@ class _Reader:
         for block in text:
             self._digest.update(block)
             self._text_bytes += len(block)
-            if self._text_bytes > self._spill_bytes:
+            if self._text_bytes > self._spill_bytes and self._spilled is None:
                 self.spill(path)
             yield block
 
@@ -208,9 +160,10 @@ class _Segment:
         self._name = shown(path)
         self._number = 0
         self._clock: str | None = None
-        self._initial: InitialRows | None = InitialRows()
-        """None once a transaction was read."""
-        self._began = False
+        self._log: StatementLog | ObjectLogReader | None = None
+        """None before the header."""
+        self._initial: InitialRows | ObjectInitial | None = None
+        """None before the header, and once a transaction was read."""
         self._transactions = 0
         self._ended_at = 0
         self._unfinished = False
@@ -219,46 +172,55 @@ class _Segment:
         """Raises LogError."""
         try:
             for batch, self._unfinished in batches:
-                entries = read_transactions(batch) if self._initial is None and not self._ended_at else None
-                if entries is not None:
-                    self._add_all(entries, batch)
-                    continue
-                for line in batch:
-                    self._number += 1
-                    if line and not line.isspace():
-                        self._entry(line)
+                self._read_batch(batch)
         except BadEntry as error:
-            where = f"{self._name}:{self._number}"
-            if error.transaction is not None:
-                where += f": transaction {shorten(error.transaction)}"
-                if error.statement is not None:
-                    where += f", statement {error.statement}"
-            elif error.statement is not None:
-                where += f": statement {error.statement}"
+            where = f"{self._name}:{error.line or self._number}"
+            if error.where:
+                where += f": {error.where}"
             torn = self._unfinished and error.text.startswith("not valid JSON")
             text = f"the last line is torn: {error.text} (troubadour log repair)" if torn else error.text
             raise LogError(f"{where}: {text}") from error
         except Torn as error:
             raise LogError(f"{self._name}:{self._number + 1}: {error}") from error
-        if not self._began:
+        if self._log is None:
             raise LogError(f"{self._name}:1: empty, without even a header")
         self._close_initial()
+
+    def _read_batch(self, batch: list[bytes]) -> None:
+        done = size = 0
+        while done < len(batch):
+            log = self._log
+            if log is not None and self._initial is None and not self._ended_at:
+                # transactions come one after another as a rule: many at once, where nothing is wrong with any
+                size = size or log.several(batch)
+                several = batch[done : done + size]
+                added = log.add_all(several, self._number + 1, self._clock)
+                if added is not None:
+                    self._transactions += added
+                    self._number += len(several)
+                    done += len(several)
+                    continue
+            else:
+                several = batch[done : done + 1]
+            for line in several:
+                self._number += 1
+                if line and not line.isspace():
+                    self._entry(line)
+            done += len(several)
 
     def _entry(self, line: bytes) -> None:
         if self._ended_at:
             raise BadEntry(f"nothing may follow the end on line {self._ended_at}")
-        if not self._began:
+        if self._log is None:
             header = read_header(line)
-            self._reader.add_header(header)
+            self._log = self._reader.begin(self._name, header)
             self._clock = header.clock
-            assert self._initial is not None
-            self._initial.add_header(header)
-            self._began = True
+            self._initial = self._log.initial(header)
             return
         entry = read_transaction(line) if self._initial is None else read_rows(line)
         if isinstance(entry, RawTransaction):
             self._close_initial()
-            self._reader.add(entry, line, self._number, self._clock)
+            self._log.add(entry, line, self._number, self._clock)
             self._transactions += entry.kind != "intent"
         elif isinstance(entry, RawRows):
             if self._initial is None:
@@ -269,19 +231,15 @@ class _Segment:
         else:
             self._end(entry)
 
-    def _add_all(self, entries: list[RawTransaction], batch: list[bytes]) -> None:
-        add, clock = self._reader.add, self._clock
-        for entry, line in zip(entries, batch, strict=True):
-            self._number += 1
-            add(entry, line, self._number, clock)
-            self._transactions += entry.kind != "intent"
-
     def _end(self, entry: RawEnd) -> None:
         if entry.transactions != self._transactions:
             raise BadEntry(f"the end counts {entry.transactions} transactions, but there are {self._transactions}")
         self._ended_at = self._number
 
     def _close_initial(self) -> None:
-        if self._initial is not None:
+        if isinstance(self._initial, InitialRows):
             self._reader.add_initial(self._initial)
-            self._initial = None
+        elif self._initial is not None:
+            assert isinstance(self._log, ObjectLogReader)
+            self._log.add_initial(self._initial)
+        self._initial = None

@@ -26,6 +26,10 @@ class InitialRows:
         """The header's `initial`. Raises BadEntry."""
         for table, given in header.initial.items():
             if isinstance(given, RawInitial):
+                if given.default is not msgspec.UNSET:
+                    raise BadEntry(f"initial: {shorten(table)} is no object, and has no default")
+                if given.rows is None:
+                    raise BadEntry(f"initial: {shorten(table)}: missing required field 'rows'")
                 self._add(table, given.columns, given.rows)
             else:
                 self._unknown[table] = None
@@ -58,7 +62,7 @@ class InitialRows:
         return given, tuple(self._unknown)
 
 
-_MUST_AGREE = ("dialect", "schema", "procedures", "isolation", "order", "settings")
+_MUST_AGREE = ("objects", "dialect", "schema", "procedures", "isolation", "order", "settings")
 
 
 class Segments:
@@ -101,8 +105,8 @@ class Segments:
         given, unknown = self._initial or ((), ())
         log_ids = [header.log_id for header in self._headers if header.log_id is not None]
         return Header(
-            dialect=first.dialect,
-            schema=first.schema,
+            dialect=first.dialect or "",
+            schema=first.schema or (),
             dbms=next((header.dbms for header in self._headers if header.dbms is not None), None),
             isolation=first.isolation,
             procedures=first.procedures,

@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
@@ -20,8 +21,11 @@ import msgspec
 
 from troubadour.formats.convert import transaction_of
 from troubadour.formats.entries import BadEntry, RawTransaction, read_header, read_rows, read_transaction
+from troubadour.formats.objects.initial import ObjectInitial
+from troubadour.formats.objects.read import ObjectLogReader
 from troubadour.formats.segments import InitialRows
-from troubadour.model.log import End, Header, ObservedError, ObservedRows, Statement, Transaction
+from troubadour.model.log import Begin, End, Header, ObservedError, ObservedRows, Statement, Transaction
+from troubadour.model.objects import KINDS, MISSING, STATUSES, UNREAD, ObjectLog
 from troubadour.model.values import Redacted
 
 Json = Mapping[str, Any]
@@ -39,7 +43,14 @@ class LogWriter:
     def __init__(self, path: str | Path, header: Json, *, flush: bool = False) -> None:
         line = _line({"format": "troubadour-log", "version": 1, **header})
         try:
-            InitialRows().add_header(read_header(line))
+            read = read_header(line)
+            self._objects = None if read.objects is None else ObjectLogReader(read)
+            self._initial: InitialRows | ObjectInitial
+            if self._objects is None:
+                self._initial = InitialRows()
+                self._initial.add_header(read)
+            else:
+                self._initial = self._objects.initial(read)
         except BadEntry as error:
             raise ValueError(f"header: {error.text}") from error
         # what clients saw is for the user alone; a file that is there already keeps its rights
@@ -116,17 +127,25 @@ class LogWriter:
             raw = read_transaction(line)
             if not isinstance(raw, RawTransaction):
                 raise ValueError(f"kind {entry.get('kind')!r} is no transaction")
-            transaction_of(raw, 0, None, {})
+            if self._objects is None:
+                transaction_of(raw, 0, None, {})
+            else:
+                self._objects.check(raw)
         except BadEntry as error:
-            where = f"transaction {entry.get('id')!r}" + (f", statement {error.statement}" if error.statement else "")
+            where = f"transaction {entry.get('id')!r}" + (
+                f", {error.part} {error.statement}" if error.statement else ""
+            )
             raise ValueError(f"{where}: {error.text}") from error
         self._write(line, flush, transactions=0 if raw.kind == "intent" else 1, started=True)
 
     def _rows(self, entry: Json) -> None:
         line = _line(entry)
         try:
-            raw = read_rows(line)
-            InitialRows().add_line(cast(Any, raw))
+            raw = cast(Any, read_rows(line))
+            if isinstance(self._initial, ObjectInitial):
+                self._initial.add_line(raw)
+            else:
+                InitialRows().add_line(raw)
         except BadEntry as error:
             raise ValueError(error.text) from error
         self._write(line, self._flush)
@@ -164,6 +183,69 @@ def write_log(path: str | Path, header: Header, transactions: Iterable[Transacti
             writer.gap(_given(gap, ("reason", "since", "until", "transactions", "clock")))
 
 
+def write_objects(path: str | Path, log: ObjectLog, places: Iterable[int] | None = None) -> None:
+    """Write a log of operations on objects as one segment: its transactions in hint order, or those at `places` in
+    this order. Raises ValueError and OSError as `LogWriter`."""
+    with LogWriter(path, objects_header_json(log)) as writer:
+        for definition in log.objects:
+            rows = [(log.codes.value(key), log.shown(code, definition.type)) for key, code in definition.rows.items()]
+            writer.rows(definition.name, None, rows)
+        for place in log.order if places is None else places:
+            writer.transaction(objects_json(log, place))
+        for gap in log.header.gaps:
+            writer.gap(_given(gap, ("reason", "since", "until", "transactions", "clock")))
+
+
+def objects_header_json(log: ObjectLog) -> dict[str, Any]:
+    """The header of a log of operations on objects as the file has it, with the defaults of the objects but not
+    their other initial values (they become `rows` lines)."""
+    entry = header_json(log.header)
+    if not log.header.dialect:
+        entry["dialect"] = None
+    if not log.header.schema:
+        del entry["schema"]
+    entry["objects"] = {definition.name: definition.type for definition in log.objects}
+    entry["initial"] = {
+        one.name: "unknown" if one.unknown else {"default": log.shown(one.default, one.type)} for one in log.objects
+    }
+    return entry
+
+
+def objects_json(log: ObjectLog, place: int) -> dict[str, Any]:
+    """A transaction of operations on objects as its line in the file."""
+    entry: dict[str, Any] = {"id": log.ids[place], "status": STATUSES[log.statuses[place]]}
+    session = log.session(place)
+    if session is not None:
+        entry["session"] = session
+    level = log.level_names[log.levels[place]]
+    if level is not None:
+        entry["isolation"] = level
+    clock = log.clock_names[log.clocks[place]]
+    if clock is not None and clock != log.header.clock:
+        entry["clock"] = clock
+    numbers = {
+        "sno": log.numbers, "start": log.starts, "commit": log.commits, "invoked": log.invoked, "returned": log.returned
+    }  # fmt: skip
+    for name, column in numbers.items():
+        if column[place] != MISSING:
+            entry[name] = column[place]
+    entry["ops"] = list(map(partial(_operation_json, log), range(log.first[place], log.first[place + 1])))
+    end = log.end(place)
+    if end is not None:
+        entry["end"] = _end_json(end)
+    for name, value in log.more.get(place, {}).items():
+        if name == "begin":
+            entry["begin"] = _given(cast(Begin, value), ("invoked", "returned", "snapshot"))
+        elif name != "end":
+            entry[name] = value
+    return entry
+
+
+def _operation_json(log: ObjectLog, position: int) -> list[Any]:
+    told = [KINDS[log.kinds[position]], log.objects[log.subjects[position]].name, log.codes.value(log.keys[position])]
+    return told if log.values[position] == UNREAD else [*told, log.seen(position)]
+
+
 def header_json(header: Header) -> dict[str, Any]:
     """A header as the file has it, but for the initial rows that are known (they become `rows` lines)."""
     entry = _given(header, ("dialect", "dbms", "isolation", "order", "clock", "log_id", "segment"))
@@ -180,7 +262,7 @@ def header_json(header: Header) -> dict[str, Any]:
 def transaction_json(transaction: Transaction) -> dict[str, Any]:
     """A transaction as its line in the file."""
     names = ("id", "status", "session", "isolation", "read_only", "start", "commit", "invoked", "returned")
-    entry = _given(transaction, (*names, "clock", "xid", "snapshot", "snapshot_at"))
+    entry = _given(transaction, (*names, "clock", "xid", "snapshot", "snapshot_at", "sno"))
     entry["statements"] = [_statement_json(statement) for statement in transaction.statements]
     if transaction.begin is not None:
         entry["begin"] = _given(transaction.begin, ("invoked", "returned", "snapshot"))

@@ -79,7 +79,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     and `returned` of the client's clock named `clock` (the reader fills in the header's; None: the one unnamed clock).
     All four are 64-bit integers. `xid` and `snapshot` are PostgreSQL's, for people.
     `snapshot_at`: where the client had the snapshot taken, ``begin``, ``statement`` or ``imported`` (another's, which
-    may be older); None: not known.
+    may be older); None: not known. `sno`: its number within its session, from 0.
     """
 
     id: TransactionId
@@ -99,6 +99,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     snapshot: str | None = None
     snapshot_at: str | None = None
     begin: Begin | None = None
+    sno: int | None = None
 
     @property
     def references(self) -> Literal["kept", "ignored", "unknown"]:
