@@ -24,8 +24,10 @@ from sql_semantics.frontend.types.coerce import (
     text_number,
     unify,
 )
-from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Outer, Param
+from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Outer, Param, ScalarQuery
+from sql_semantics.ir.queries import Query, Select
 from sql_semantics.ir.walks.affinity import affine
+from sql_semantics.ir.walks.digits import digits_of_scalar
 from sql_semantics.ir.walks.traverse import children, walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.composites import CompositeFamily
@@ -189,8 +191,16 @@ def has_more_digits(expr: Expr) -> bool:
     return any(
         (isinstance(part, Binary) and part.op == "/")
         or (isinstance(part, Column) and part.index < 0 and part.name == "avg")
+        or (isinstance(part, ScalarQuery) and _holds_more_digits(part.query))
         for part in walk(expr)
     )
+
+
+def _holds_more_digits(query: Query) -> bool:
+    if digits_of_scalar(query) != "whole":
+        return False
+    averages = isinstance(query, Select) and any(aggregate.function == "avg" for aggregate in query.aggregates)
+    return averages or any(has_more_digits(output.expression) for output in query.outputs)
 
 
 def sorted_digits(expr: Expr, context: Context) -> Expr:

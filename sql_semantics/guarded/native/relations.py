@@ -13,6 +13,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.guarded.execution import Execution, GuardedRows, without_errors
 from sql_semantics.guarded.paths.running import scalar_key
 from sql_semantics.ir.queries import CommonScan, CommonTable, Derived, Joined, Query, Relation
+from sql_semantics.ir.walks.digits import digits_in_from
 from sql_semantics.ir.walks.traverse import outer_reads
 from sql_semantics.values.dialect import Dialect
 
@@ -36,7 +37,7 @@ def compile_relation(relation: Relation, dialect: Dialect) -> Fetch:
 def _memoized(token: object, query: Query, dialect: Dialect) -> Fetch:
     from sql_semantics.guarded.native.select import compile_query, feed  # queries have relations
 
-    run = compile_query(query, dialect, inner=True)
+    run = compile_query(query, dialect, inner=True, digits=digits_in_from(query))
     reads = sorted(outer_reads(query))
 
     def fetch(execution: Execution) -> GuardedRows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -20,6 +21,7 @@ from sql_semantics.guarded.native.setops import compile_set_operation
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import OrderKey, OutputColumn, Select, SetOperation, order_expression
 from sql_semantics.ir.queries import Query as IrQuery
+from sql_semantics.ir.walks.digits import Digits
 from sql_semantics.outcome import GuardedResult, ResultSet
 from sql_semantics.run.queries.aggregates.averages import planned_aggregates
 from sql_semantics.run.queries.order import limit_value, require_comparable, require_shown_digits, sort_rows
@@ -54,10 +56,10 @@ Query = Callable[[Execution], Selected]
 Keyed = list[tuple[Guard, tuple[Scalar, ...], tuple[Value, ...]]]
 
 
-def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> Query:
+def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False, digits: Digits = "checked") -> Query:
     """f(execution) -> the query's rows; does not call `view.begin`. Raises Unsupported, also when it runs.
 
-    `inner`: the rows stay within the statement, as values are held there.
+    `inner`: the rows stay within the statement, as values are held there, with such `digits`.
     """
     if isinstance(select, SetOperation):
         return _set_operation(select, dialect, inner)
@@ -82,7 +84,7 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
     order = [order_expression(key, select.outputs) for key in select.order]
     order_keys = [compile_scalar(expression, dialect) for expression in order]
     order_types = [expression.type for expression in order]
-    finish = compile_finish(types, dialect, inner_output if inner else compile_output)
+    finish = compile_finish(types, dialect, partial(inner_output, digits=digits) if inner else compile_output)
     bounds = _compile_bounds(select, dialect)
     runs_nothing = running.limit_zero_runs_nothing
 

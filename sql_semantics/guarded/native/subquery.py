@@ -19,6 +19,7 @@ from sql_semantics.guarded.native.select import Selected, compile_query, feed
 from sql_semantics.guarded.paths.running import scalar_key
 from sql_semantics.ir.expressions import Binary, Column, Exists, Expr, InQuery, Outer, Quantified, ScalarQuery, Subquery
 from sql_semantics.ir.queries import Query
+from sql_semantics.ir.walks.digits import Digits, digits_of_scalar
 from sql_semantics.ir.walks.traverse import outer_reads
 from sql_semantics.run.expressions.subquery import _rows_only
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, choose, conj, disj, items_of, neg
@@ -52,9 +53,11 @@ def _frame(frame: Frame) -> GuardedFrame:
     return cast(GuardedFrame, frame)
 
 
-def _compile(query: Query, dialect: Dialect) -> Callable[[Row, Frame], tuple[Execution, Selected]]:
+def _compile(
+    query: Query, dialect: Dialect, *, digits: Digits = "checked"
+) -> Callable[[Row, Frame], tuple[Execution, Selected]]:
     """f(row, frame) -> the query's guarded rows, once per statement execution and values of outer rows read."""
-    run = compile_query(query, dialect, inner=True)
+    run = compile_query(query, dialect, inner=True, digits=digits)
     reads = sorted(outer_reads(query))
     token = object()
 
@@ -159,7 +162,7 @@ def _any(rows: Sequence[tuple[Guard, Predicate]]) -> Predicate:
 def _scalar(expr: ScalarQuery, dialect: Dialect) -> Symbolic:
     if dialect.rules.running.subqueries_take_first_row:
         raise Unsupported("a scalar subquery of several rows in sqlite on symbolic rows")
-    find = _compile(expr.query, dialect)
+    find = _compile(expr.query, dialect, digits=digits_of_scalar(expr.query))
 
     def evaluate(row: Row, args: Arguments, frame: Frame) -> Scalar:
         execution, selected = find(row, frame)

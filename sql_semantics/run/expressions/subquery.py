@@ -23,6 +23,7 @@ from sql_semantics.ir.expressions import (
     Subquery,
 )
 from sql_semantics.ir.queries import OutputColumn, Query, Select
+from sql_semantics.ir.walks.digits import Digits, digits_of_scalar
 from sql_semantics.ir.walks.traverse import outer_reads, reads_working
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Arguments, Emitter, Evaluate, Frame, Row, compile_row
@@ -50,11 +51,16 @@ def compile_subquery(expr: Subquery, dialect: Dialect, may: bool) -> Evaluate:
 
 
 def _evaluated(
-    query: Query, reduce: Callable[[ResultSet[Value], Arguments, Choose | None], T], dialect: Dialect, may: bool
+    query: Query,
+    reduce: Callable[[ResultSet[Value], Arguments, Choose | None], T],
+    dialect: Dialect,
+    may: bool,
+    *,
+    digits: Digits = "checked",
 ) -> Callable[[Row, Arguments, Frame], T]:
     """f(row, args, frame) -> what `reduce` makes of the query's rows, memoized. Of a query that is run for each outer
     row nobody keeps the choices."""
-    execute = compile_query(query, dialect, inner=True, may=may)
+    execute = compile_query(query, dialect, inner=True, may=may, digits=digits)
     correlated = bool(outer_reads(query)) or reads_working(query)
 
     def once(args: Arguments, frame: QueryFrame) -> T:
@@ -106,7 +112,7 @@ def _scalar(expr: ScalarQuery, dialect: Dialect, may: bool) -> Evaluate:
             raise SqlError("21000", "more than one row returned by a subquery used as an expression", may=may)
         return rows[0][0] if rows else None
 
-    return _evaluated(expr.query, reduce, dialect, may)
+    return _evaluated(expr.query, reduce, dialect, may, digits=digits_of_scalar(expr.query))
 
 
 def _exists(expr: Exists, dialect: Dialect) -> Evaluate:

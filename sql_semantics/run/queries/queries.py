@@ -10,6 +10,7 @@ from typing import cast
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Unnest, Values
+from sql_semantics.ir.walks.digits import Digits
 from sql_semantics.ir.walks.traverse import outer_reads
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Frame, Row, compile_row
@@ -30,14 +31,20 @@ SERIES_LIMIT = 1_000_000
 
 
 def compile_query(
-    query: Query, dialect: Dialect, *, inner: bool = False, may: bool = False, rounds: bool = False
+    query: Query,
+    dialect: Dialect,
+    *,
+    inner: bool = False,
+    may: bool = False,
+    rounds: bool = False,
+    digits: Digits = "checked",
 ) -> Execute:
     """f(view, args, frame) -> the query's rows before LIMIT; does not call `view.begin`.
 
-    `inner`: the rows stay within the statement. `may` marks its errors. `rounds` as in `compile_select`.
+    `inner`: the rows stay within the statement. `may` marks its errors. `rounds` and `digits` as in `compile_select`.
     """
     if isinstance(query, Select):
-        return compile_select(query, dialect, inner=inner, may=may, rounds=rounds)
+        return compile_select(query, dialect, inner=inner, may=may, rounds=rounds, digits=digits)
     types = output_types([output.expression for output in query.outputs], dialect)
     match query:
         case SetOperation():

@@ -25,6 +25,7 @@ from sql_semantics.ir.queries import (
     WorkingTable,
     WrittenTable,
 )
+from sql_semantics.ir.walks.digits import digits_in_from
 from sql_semantics.ir.walks.traverse import outer_reads, reads_working
 from sql_semantics.run.expressions.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.expressions.frames import QueryFrame, memoized, query_frame
@@ -79,7 +80,7 @@ def compile_rows(query: Query, dialect: Dialect) -> Fetch:
     """The rows of a query that feeds another one, cut to its LIMIT."""
     from sql_semantics.run.queries.queries import compile_query  # queries have relations
 
-    execute = compile_query(query, dialect, inner=True, may=True)
+    execute = compile_query(query, dialect, inner=True, may=True, digits=digits_in_from(query))
     if not outer_reads(query):
         return lambda view, args, frame: cut(execute(view, args, frame), view.choose)
     token = object()

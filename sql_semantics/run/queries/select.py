@@ -12,6 +12,7 @@ from dataclasses import replace
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.queries import BaseTable, Select, order_expression
+from sql_semantics.ir.walks.digits import Digits
 from sql_semantics.ir.walks.traverse import char_lengths, columns_read, outer_reads, walk
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import (
@@ -52,12 +53,18 @@ Execute = Callable[[View, Arguments, Frame], ResultSet[Value]]
 
 
 def compile_select(
-    select: Select, dialect: Dialect, *, inner: bool = False, may: bool = False, rounds: bool = False
+    select: Select,
+    dialect: Dialect,
+    *,
+    inner: bool = False,
+    may: bool = False,
+    rounds: bool = False,
+    digits: Digits = "checked",
 ) -> Execute:
     """f(view, args, frame) -> the query's rows; does not call `view.begin`.
 
     `inner`: the rows stay within the statement, as values are held there. `may` marks every error. `rounds`: sums of
-    doubles that are only shown may be `Rounded`.
+    doubles that are only shown may be `Rounded`. `digits`: see `inner_output`.
     """
     if select.limit is not None and any(
         isinstance(part, Free) and part.source == "nextval"
@@ -69,7 +76,7 @@ def compile_select(
     if grouped:
         grouped += [window.arguments[0] if window.arguments else None for window in select.windows]
     types = output_types([output.expression for output in select.outputs], dialect, grouped)
-    finish = inner_output(types, dialect) if inner else compile_output(types, dialect)
+    finish = inner_output(types, dialect, digits) if inner else compile_output(types, dialect)
     freely = may
     may = may or select.limit is not None
     partial = may or _reads_one_row(select)
@@ -412,16 +419,30 @@ def _rounder(scale: int) -> Callable[[Value], Value]:
     return rounded
 
 
-def inner_output(types: Sequence[SqlType], dialect: Dialect) -> Callable[[Row], Row] | None:
+def inner_output(types: Sequence[SqlType], dialect: Dialect, digits: Digits = "checked") -> Callable[[Row], Row] | None:
     """What happens to rows that stay within the statement; None for nothing.
 
-    MySQL may or may not keep the digits of a quotient that its declared scale has no room for: Unsupported.
+    MySQL keeps the digits of a quotient that its declared scale has no room for where it holds the one row of a scalar
+    subquery (`whole`), and loses them in a temporary table, as of a derived table with aggregates (`declared`; both
+    tried on MariaDB 10.11). Elsewhere it may do either: Unsupported.
     """
-    if not dialect.rules.values.hides_digits:
+    if not dialect.rules.values.hides_digits or digits == "whole":
         return None
     scaled = [(i, t.scale) for i, t in enumerate(types) if t.kind is Kind.NUMERIC and t.scale is not None]
     if not scaled:
         return None
+
+    if digits == "declared":
+        rounders = [(position, _rounder(scale)) for position, scale in scaled]
+
+        def declared(row: Row) -> Row:
+            values = list(row)
+            for position, rounded in rounders:
+                value = values[position]
+                values[position] = None if value is None else rounded(value)
+            return tuple(values)
+
+        return declared
 
     def check(row: Row) -> Row:
         for position, scale in scaled:
