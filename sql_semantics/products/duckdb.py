@@ -124,6 +124,7 @@ DUCKDB = Rules(
         position_error=None,
         constant_key_error=None,
         has_system_columns=False,
+        key_name="",
         qualifiers_hide=False,
         columns_call_functions=False,
         subqueries_see_aliases=False,

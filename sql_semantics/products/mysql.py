@@ -135,6 +135,7 @@ MYSQL = Rules(
         position_error="42S22",
         constant_key_error=None,
         has_system_columns=False,
+        key_name="_rowid",
         qualifiers_hide=False,
         columns_call_functions=False,
         subqueries_see_aliases=True,

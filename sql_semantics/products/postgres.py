@@ -138,6 +138,7 @@ POSTGRES = Rules(
         position_error="42P10",
         constant_key_error="42601",
         has_system_columns=True,
+        key_name="",
         qualifiers_hide=True,
         columns_call_functions=True,
         subqueries_see_aliases=False,

@@ -121,6 +121,7 @@ SQLITE = Rules(
         position_error=None,
         constant_key_error=None,
         has_system_columns=False,
+        key_name="",
         qualifiers_hide=False,
         columns_call_functions=False,
         subqueries_see_aliases=False,

@@ -138,12 +138,13 @@ class Parameters:
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The columns of a query in FROM: names and types. `exact` is False where a name is not what the product would
-    give the column; then unknown names may be these. `row` as in `ScopeTable`."""
+    give the column; then unknown names may be these. `row` and `key` as in `ScopeTable`."""
 
     names: tuple[str, ...]
     types: tuple[SqlType, ...]
     exact: bool = True
     row: SqlType | None = None
+    key: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ class ScopeTable:
 
     `row`: what the name alone stands for: a row of this composite type, a value of this type if it is another one, a
     row of no type if None. `extended`: there may be NULL in its place, as an outer join puts it
-    there.
+    there. `key`: the place of the column that `key_column` tells, if there is one.
     """
 
     alias: str
@@ -204,6 +205,7 @@ class ScopeTable:
     exact: bool = True
     row: SqlType | None = None
     extended: bool = False
+    key: int | None = None
 
     def whole(self) -> Expr:
         """What the name stands for by itself (PostgreSQL 8.16.5). Raises Unsupported where it may be NULL, which the
@@ -238,7 +240,8 @@ class Scope:
         columns = tuple(
             (item.name, Column(self.width + place, item.type, item.name)) for place, item in enumerate(table.columns)
         )
-        self.add_tables([ScopeTable(alias, columns, row=row_type(table), extended=absent)], dialect)
+        key = key_column(table, dialect.rules.text.key_name, dialect)
+        self.add_tables([ScopeTable(alias, columns, row=row_type(table), extended=absent, key=key)], dialect)
         self.groups.append(list(columns))
         self.width += len(columns)
 
@@ -273,6 +276,17 @@ class Scope:
         return not self.lenient and all(table.exact for table in self.tables)
 
 
+def key_column(table: Table, name: str, dialect: Dialect) -> int | None:
+    """The place of the column that a name of the product's own stands for: the only one of the key by which the rows
+    are kept, where it is a number (tried on MariaDB 10.11); None for another name, or where there is none."""
+    own = dialect.rules.text.key_name
+    key = table.clustered if own and name.lower() == own else ()
+    if len(key) != 1 or any(column.name == name for column in table.columns):
+        return None
+    kind = table.columns[key[0]].type.kind
+    return key[0] if kind in INTEGER_KINDS or kind in (Kind.BOOLEAN, Kind.OPAQUE, Kind.UNKNOWN) else None
+
+
 def unknown_column(name: str, dialect: Dialect) -> SqlError | Unsupported:
     """The answer to a column that does not exist."""
     rules = dialect.rules.text
@@ -282,6 +296,12 @@ def unknown_column(name: str, dialect: Dialect) -> SqlError | Unsupported:
     return Unsupported(f"unknown column {name}") if state is None else SqlError(state, f"no column {name!r}")
 
 
+def _by_key(table: ScopeTable, name: str, dialect: Dialect) -> list[Expr]:
+    if table.key is None or name.lower() != dialect.rules.text.key_name:
+        return []
+    return [table.columns[table.key][1]]
+
+
 def _found(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> Expr | None:
     """What the name stands for on this level, None for nothing."""
     if qualifier is not None:
@@ -289,6 +309,7 @@ def _found(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> 
         if table is None:
             return None
         found = [column for column_name, column in table.columns if column_name == name]
+        found = found or _by_key(table, name, dialect)
         if not found:
             further = scope.outer
             while further is not None and not dialect.rules.text.qualifiers_hide:
@@ -298,6 +319,8 @@ def _found(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> 
             raise unknown_column(name, dialect) if scope.exact() else Unsupported(f"unknown column {name}")
     else:
         found = scope.unqualified(name)
+        if not found and len(scope.tables) == 1:
+            found = _by_key(scope.tables[0], name, dialect)
     if len(found) > 1:
         state = dialect.rules.text.ambiguous_column_error
         if state is None:

@@ -14,7 +14,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.expressions.invocations import bind_function_scan
 from sql_semantics.frontend.names.rows import field_of, row_type
-from sql_semantics.frontend.names.scope import Context, Scope, ScopeTable, Shape, Visible, never_changes
+from sql_semantics.frontend.names.scope import Context, Scope, ScopeTable, Shape, Visible, key_column, never_changes
 from sql_semantics.frontend.names.tables import find_table, table_name
 from sql_semantics.frontend.queries.grouping import has_outer
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
@@ -91,7 +91,9 @@ def _table(node: Node, context: Context) -> Item:
     else:
         table = find_table(name, context.catalog.tables, dialect)
         relation = BaseTable(table.name) if table.query is None else Derived(table.query, view=table.name)
-        shape = Shape(tuple(c.name for c in table.columns), tuple(c.type for c in table.columns), row=row_type(table))
+        names, types = tuple(c.name for c in table.columns), tuple(c.type for c in table.columns)
+        key = key_column(table, dialect.rules.text.key_name, dialect)
+        shape = Shape(names, types, row=row_type(table), key=key)
     alias = node.args.get("alias")
     return named_item(relation, shape, alias, name, context)
 
@@ -112,7 +114,7 @@ def named_item(relation: Relation, shape: Shape, alias: Node | None, name: str, 
         (column, Column(place, kind, column, place in constants, _affine(relation, place)))
         for place, (column, kind) in enumerate(zip(shape.names, shape.types, strict=True))
     ]
-    whole = ScopeTable(name, tuple(visible), shape.exact, shape.row)
+    whole = ScopeTable(name, tuple(visible), shape.exact, shape.row, key=shape.key)
     return Item(relation, name, (whole,), visible, len(visible))
 
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, UnmodelledValue, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
-from sql_semantics.frontend.names.scope import Context, unknown_column
+from sql_semantics.frontend.names.scope import Context, key_column, unknown_column
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.writes.unmodelled import stored_value
@@ -71,6 +71,9 @@ def column_position(identifier: Node, table: Table, context: Context) -> int:
     try:
         return table.position(name)
     except KeyError:
+        key = key_column(table, name, context.dialect)
+        if key is not None:
+            return key
         raise unknown_column(name, context.dialect) from None
 
 

@@ -217,6 +217,9 @@ class TextRules:
     has_system_columns: bool
     """Whether tables have columns of the system's (PostgreSQL 5.6)."""
 
+    key_name: str
+    """Another name of the column by whose numbers a table keeps its rows (MySQL 15.1.15); empty for none."""
+
     qualifiers_hide: bool
     """Whether a table's name hides a table of that name further out, also for columns that it does not have."""
 
