@@ -6,13 +6,15 @@ Does not know where the assignment comes from. Iterative, because chains of vers
 from __future__ import annotations
 
 from collections.abc import Hashable
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any, Protocol
+from uuid import UUID
 
 from sql_semantics.terms.guards import Guard
 from sql_semantics.terms.numbers import EXACT, Leaf, Term
 from sql_semantics.terms.scalars import Scalar, items_of
-from sql_semantics.values.types import Value
+from sql_semantics.values.types import Interval, Kind, Value
 
 
 class Assignment(Protocol):
@@ -22,7 +24,7 @@ class Assignment(Protocol):
         """Whether the atom with this key is true."""
 
     def value(self, key: Hashable) -> Value:
-        """The value of the unknown with this key."""
+        """The value of the unknown with this key, which is never NULL; None where nothing is said of it."""
 
 
 def evaluate_guard(guard: Guard, assignment: Assignment) -> bool:
@@ -87,13 +89,38 @@ def _guard_value(guard: Guard, assignment: Assignment, memo: dict[int, Any]) -> 
     return bool(left < right) if operator == "<" else bool(left <= right)
 
 
+def _plain(unknown: Term) -> Value:
+    """Some value that an unknown of which nothing is said may have."""
+    if unknown.kind is Kind.NUMERIC:
+        return Decimal(0).scaleb(-unknown.scale)
+    return _PLAIN.get(unknown.kind, 0)
+
+
+_PLAIN: dict[Kind, Value] = {
+    Kind.TEXT: "",
+    Kind.JSON: "null",
+    Kind.BOOLEAN: False,
+    Kind.REAL: 0.0,
+    Kind.DOUBLE: 0.0,
+    Kind.DATE: date(2000, 1, 1),
+    Kind.TIME: time(0),
+    Kind.TIMESTAMP: datetime(2000, 1, 1),
+    Kind.TIMESTAMPTZ: datetime(2000, 1, 1, tzinfo=UTC),
+    Kind.INTERVAL: Interval(),
+    Kind.BYTES: b"",
+    Kind.UUID: UUID(int=0),
+}
+"""Of each kind that is no number."""
+
+
 def _leaf_value(leaf: Leaf, memo: dict[int, Any]) -> Any:
     return memo[id(leaf)] if isinstance(leaf, Term) else leaf
 
 
 def _term_value(term: Term, assignment: Assignment, memo: dict[int, Any]) -> Any:
     if term.op == "var":
-        return assignment.value(term.args[0])
+        said = assignment.value(term.args[0])
+        return _plain(term) if said is None else said
     if term.op == "ite":
         guard, then, otherwise = term.args
         return _leaf_value(then if memo[id(guard)] else otherwise, memo)

@@ -27,8 +27,8 @@ class Answer(Enum):
 
 
 class Model:
-    """An assignment (`sql_semantics.terms.Assignment`), each value of which is made when it is asked for. Atoms and
-    unknowns that were never asked about are False and 0, ``''`` or FALSE."""
+    """An assignment (`sql_semantics.terms.Assignment`), each value of which is made when it is asked for. Atoms that
+    were never asked about are False."""
 
     __slots__ = ("_atoms", "_held", "_holds", "_unknowns", "_value_of")
 
@@ -65,10 +65,10 @@ class Model:
         return key in self._atoms or key in self._unknowns
 
     def value(self, key: Hashable) -> Value:
-        """The value of the unknown with this key; one that was folded away may be anything, and is 0."""
+        """The value of the unknown with this key; None for one that was folded away, which may be anything."""
         name = ("unknown", key)
         if name not in self._held:
-            self._held[name] = self._value_of(self._unknowns[key]) if key in self._unknowns else 0
+            self._held[name] = self._value_of(self._unknowns[key]) if key in self._unknowns else None
         found: Value = self._held[name]
         return found
 

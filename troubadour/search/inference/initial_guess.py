@@ -171,7 +171,9 @@ class _Walk:
             return
         model = session.model()
         for key in unknowns:
-            facts.values.setdefault(key, model.value(key))
+            value = model.value(key)
+            if value is not None:
+                facts.values.setdefault(key, value)
         for key in atoms:
             facts.atoms.setdefault(key, model.holds(key))
 

@@ -28,7 +28,7 @@ class Facts:
 
     def value(self, key: Hashable) -> Value:
         """See `Assignment`."""
-        return self.values.get(key, 0)
+        return self.values.get(key)
 
     def mentions(self, scalar: Scalar) -> bool:
         """Whether everything that a scalar is made of is known."""
