@@ -146,7 +146,7 @@ class Table:
     among them refer to; `fires`: triggers that are not run, and change nothing of what is written. `spelled`: its
     foreign keys as they are spelled, where the names in them are looked up late (SQLite); `dangling`: the parents of
     those among them that find no key or compare what is not modelled, each with the reason; `unread`: of those whose
-    parent is refused.
+    parent is refused. `indexes`: of those that are no keys, what columns their definitions name.
     """
 
     name: str
@@ -163,6 +163,7 @@ class Table:
     spelled: tuple[SpelledKey, ...] = ()
     dangling: tuple[tuple[str, str], ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
 
     @property
     def leans_on(self) -> frozenset[str]:

@@ -214,6 +214,7 @@ def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
         spelled=(*table.spelled, *added.spelled),
         loose=(*table.loose, *added.loose),
         hangs_on=(*table.hangs_on, *added.hangs_on),
+        indexes=(*table.indexes, *added.indexes),
     )
     if isinstance(action, exp.ColumnDef) and action.args.get("position") is not None:
         place = _place_of(action.args["position"], table, dialect)

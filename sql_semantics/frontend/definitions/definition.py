@@ -5,7 +5,7 @@ Constraints wait until all columns are known. Does not know other statements of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -81,6 +81,7 @@ class Definition:
     lenient: bool = False
     loose: list[str] = field(default_factory=list)
     hangs_on: list[str] = field(default_factory=list)
+    indexes: list[tuple[str, ...]] = field(default_factory=list)
 
     @contextmanager
     def loosely(self) -> Iterator[None]:
@@ -214,7 +215,13 @@ def finish(
             _leave_open(definition, place, error)
     table = replace(table, columns=tuple(definition.columns), keys=(*keys_before, *keys), checks=tuple(checks))
     table = _with_references(definition, table, tables, text, waiting)
-    return replace(table, keys=tuple(keys), loose=tuple(definition.loose), hangs_on=tuple(definition.hangs_on))
+    return replace(
+        table,
+        keys=tuple(keys),
+        loose=tuple(definition.loose),
+        hangs_on=tuple(definition.hangs_on),
+        indexes=tuple(definition.indexes),
+    )
 
 
 def _with_references(
@@ -400,6 +407,17 @@ _CONSTRAINTS = {
 }
 
 
+def named_in(parts: Iterable[Node], dialect: Dialect) -> tuple[str, ...]:
+    """The columns that the parts of an index name; ``w(10)``, the beginning of one, is read as a call where no table
+    is told of."""
+    found = (
+        fold_column(node.this if isinstance(node, exp.Column) else exp.to_identifier(node.name), dialect)
+        for part in parts
+        for node in part.find_all(exp.Column, exp.Anonymous)
+    )
+    return tuple(dict.fromkeys(found))
+
+
 def _constraint_name(node: Node) -> str:
     return _CONSTRAINTS.get(node.key, node.key.removesuffix("columnconstraint").upper())
 
@@ -475,5 +493,6 @@ def add_constraint(definition: Definition, node: Node, name: str | None) -> None
     elif isinstance(node, exp.IndexColumnConstraint):
         if str(node.args.get("kind") or "").upper() in ("FULLTEXT", "SPATIAL"):
             raise Unsupported(f"{node.args['kind']} index")
+        definition.indexes.append(named_in(node.expressions, dialect))
     else:
         raise Unsupported(f"table constraint {_constraint_name(node)}")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, Unreadable, Unsupported
-from sql_semantics.frontend.definitions.definition import check_covered
+from sql_semantics.frontend.definitions.definition import check_covered, named_in
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
 from sql_semantics.frontend.names.tables import find_table, table_name
@@ -25,8 +25,8 @@ from sql_semantics.values.dialect import Dialect
 
 
 def indexed_table(tree: Node, tables: Mapping[str, Table], dialect: Dialect, *, lenient: bool = False) -> Table:
-    """The table that a CREATE INDEX is for, with the key that it adds; an index that is not unique adds none.
-    `lenient`: a key that is not modelled makes the table loose."""
+    """The table that a CREATE INDEX is for, with the key that it adds; an index that is not unique adds none,
+    and the columns that it names are noted. `lenient`: a key that is not modelled makes the table loose."""
     try:
         return _indexed(tree, tables, dialect)
     except Unsupported as error:
@@ -44,9 +44,10 @@ def _indexed(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table
     table = find_table(table_name(index.args["table"], dialect), tables, dialect)
     if table.query is not None:
         raise SchemaError(f"an index of the view {table.name!r}")
+    params = index.args.get("params")
     if not tree.args.get("unique"):
-        return table
-    params = index.args["params"]
+        items = () if params is None else params.args.get("columns") or ()
+        return replace(table, indexes=(*table.indexes, named_in(items, dialect)))
     only(params, "using", "columns", "where", "include")
     check_covered(params, dialect)
     context = Context(Catalog({table.name: table}), dialect, Parameters.none())

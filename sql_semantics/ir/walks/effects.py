@@ -9,7 +9,7 @@ from sql_semantics.ir.expressions import Expr, Invoke
 from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source, order_expression
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.routines import Routine
-from sql_semantics.ir.schema import Catalog, Fired, Trigger
+from sql_semantics.ir.schema import Catalog, Fired, Table, Trigger
 from sql_semantics.ir.statements import (
     Call,
     Delete,
@@ -83,28 +83,47 @@ def _acting(statement: object) -> Iterator[Select | Write]:
 
 
 def found_by(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, frozenset[int] | None]]:
-    """The tables of whose rows an execution in a statement writes or locks those that it finds, with the columns by an
-    index of which it may look for them, as far as its text tells (None: any columns)."""
+    """The tables of whose rows an execution in a statement writes or locks those that it finds, with the columns of the
+    indexes by which it may look for them: the one that has the rows, and those of a column that it looks at (None: it
+    may be any column, as an index of the table is not known)."""
     for each in (statement, *_in_routines(statement, catalog)):
         for part in _acting(each):
             match part:
                 case Update(table=name) | Delete(table=name):
                     read = [part.where, *(key.expression for key in part.order)]
-                    yield name, _columns(read) | _keyed(catalog, name)
+                    yield name, _indexed(catalog, name, _columns(read))
                 case Select(sources=(Source(relation=BaseTable(name)),)) if part.where is None:
-                    yield name, None
+                    yield name, _indexed(catalog, name, None)
                 case Select(sources=(Source(relation=BaseTable(name)),)):
                     keys = part.order if part.groups is None else ()
                     order = [order_expression(key, part.outputs) for key in keys]
-                    yield name, _columns([part.where, *order, *(part.groups or ())]) | _keyed(catalog, name)
+                    yield name, _indexed(catalog, name, _columns([part.where, *order, *(part.groups or ())]))
 
 
 def _columns(expressions: Iterable[Expr | None]) -> frozenset[int]:
     return frozenset().union(*(columns_read(each) for each in expressions if each is not None))
 
 
-def _keyed(catalog: Catalog, table: str) -> frozenset[int]:
-    return frozenset(column for key in catalog.tables[table].keys for column in key.columns)
+def _indexed(catalog: Catalog, name: str, looked_at: frozenset[int] | None) -> frozenset[int] | None:
+    """The columns of the indexes by which InnoDB may come to rows of a table of which some columns are looked at (None:
+    all). A constraint that is not modelled, or an index that is made or lost in the log, may be any index."""
+    table = catalog.tables[name]
+    places = {column.name: place for place, column in enumerate(table.columns)}
+    named = {column for index in table.indexes for column in index}
+    if table.loose or not named <= places.keys() or any("INDEX" in text.upper() for text in catalog.changes):
+        return None
+    indexes = [frozenset(key.columns) for key in table.keys]
+    indexes += [frozenset(key.columns) for key in table.foreign_keys]
+    indexes += [frozenset(places[column] for column in index) for index in table.indexes]
+    wide = [_with_bases(table, index) for index in indexes]
+    used = [index for index in wide if looked_at is None or index & looked_at]
+    return _with_bases(table, frozenset(table.clustered)).union(*used)
+
+
+def _with_bases(table: Table, columns: frozenset[int]) -> frozenset[int]:
+    """Columns with those that generated ones among them are computed from."""
+    generated = [table.columns[place].generated for place in columns]
+    return columns | _columns(generated)
 
 
 def columns_set(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, frozenset[int]]]:
