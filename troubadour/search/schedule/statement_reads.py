@@ -170,9 +170,10 @@ class Executions:
         states = self.lowest(view)
         if states is None:
             return None
+        read = dict(view.states_read())
         newests = {execution: self._newests.get(execution, self._last(view, execution)) for execution in view.met}
         exceptions = {
-            (*execution, row.address): self._moments.get(execution, {}).get(row, self.lasts[execution[0]])
+            (*execution, row.address): self._moments.get(execution, {}).get(row, read[execution])
             for execution, state in states.items()
             if view.is_by_row(execution)
             for row in self.open_rows(view, execution, state)
