@@ -351,7 +351,7 @@ def test_mariadb_threads_and_a_killed_connection(database: Callable[..., Any], t
     killer.close()
     recorder.close()
     found = done(log)
-    assert {transaction.isolation for transaction in found.transactions} == {"serializable"}
+    assert {transaction.isolation for transaction in found.transactions} == {"mysql:serializable"}
     assert found.committed > 20
     assert found.unknown == 0
     assert len(read_log([log]).transactions[-1].statements) >= 1

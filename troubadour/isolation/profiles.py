@@ -11,11 +11,11 @@ from troubadour.isolation.levels import LEVELS, implied_by
 
 PROFILES: Mapping[str, Sequence[str]] = {
     "postgres": ("postgres:read-committed", "postgres:repeatable-read", "postgres:serializable"),
-    "mysql": ("mysql:read-committed", "mysql:repeatable-read", "serializable"),
+    "mysql": ("mysql:read-committed", "mysql:repeatable-read", "mysql:serializable"),
     "sqlite": ("sqlite",),
     "duckdb": ("duckdb",),
 }
-"""By dialect, the weakest first. (What InnoDB promises at SERIALIZABLE has no profile of its own.)"""
+"""By dialect, the weakest first."""
 
 _COMMITTED = frozenset({"read-uncommitted", "read-committed"})
 _SERIAL = frozenset({"serializable", "session-serializable", "strict-serializable"})

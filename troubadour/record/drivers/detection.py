@@ -203,7 +203,7 @@ MYSQL_LEVELS = {
     "READ-UNCOMMITTED": "read-uncommitted",
     "READ-COMMITTED": "mysql:read-committed",
     "REPEATABLE-READ": "mysql:repeatable-read",
-    "SERIALIZABLE": "serializable",
+    "SERIALIZABLE": "mysql:serializable",
 }
 _MYSQL_LOST = frozenset({1053, 1927, 2003, 2006, 2013, 2055})
 """Server shutdown, connection killed, unreachable, gone away, lost."""

@@ -27,9 +27,13 @@ LEVELS: Mapping[str, tuple[str, str]] = {
     "snapshot": ("REPEATABLE READ", "ON"),
     "mysql:repeatable-read": ("REPEATABLE READ", "OFF"),
     "serializable": ("SERIALIZABLE", "OFF"),
+    "mysql:serializable": ("SERIALIZABLE", "OFF"),
 }
 """The level that a workload names; the one that MariaDB is asked for, and whether InnoDB is to refuse to write over
 what its snapshot does not have (`innodb_snapshot_isolation`; without it REPEATABLE READ is no snapshot isolation)."""
+
+NAMES: Mapping[str, str] = {"read-committed": "mysql:read-committed", "serializable": "mysql:serializable"}
+"""What a log is held to where a workload names a general level: what InnoDB promises there."""
 
 LOST = frozenset({1053, 1927, 2003, 2006, 2013, 2055})
 """Errors of a connection that is gone: server shutdown, killed, unreachable, gone away, lost."""
@@ -171,7 +175,7 @@ class MariaRecorder:
         self._dsn, self._database, self._isolation, self._path = dsn, database, isolation, path
         self._names: set[str] = set()
         with connect(dsn, database) as connection:
-            named = "mysql:read-committed" if isolation == "read-committed" else isolation
+            named = NAMES.get(isolation, isolation)
             header = {**describe(connection), "isolation": named, "schema": schema, "procedures": procedures}
             cursor = connection.cursor()
             rows = []
