@@ -10,6 +10,7 @@ import pytest
 from benchmarks.audit import library_of
 from benchmarks.certificates.lying import LIES
 from benchmarks.skews import PLANTED, workload_for
+from troubadour.audit.certified.decide import audit_certified
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
@@ -84,3 +85,16 @@ def test_lies_are_seen(tmp_path: Path) -> None:
             examined, _ = examine(log, library, lie(certificate_of(log), random), isolation="snapshot")
             refused += examined.status is not Standing.ACCEPTED
     assert refused > 6
+
+
+@pytest.mark.slow
+def test_a_circle_that_a_certificate_names_leads_to_a_violation(tmp_path: Path) -> None:
+    """The search alone excludes some orders only; of the two in the circle it is asked whatever the others wrote."""
+    log = simulated(tmp_path, "serializable", 0, "updated-insert", transactions=34)
+    library, options = library_of(log), Options(isolation="serializable")
+    verdict = audit_certified(log, library, options, certificate_of(log))
+    assert verdict.status is Status.VIOLATION
+    assert verdict.core is not None
+    assert set(verdict.core) == {"s1-14", "s3-12"}
+    assert verdict.certificate is not None
+    assert set(verdict.certificate.lead) == set(verdict.core)

@@ -12,10 +12,12 @@ import pytest
 from benchmarks.audit import library_of
 from tests.unit.commands import HEADER, refused, transaction, write
 from troubadour.audit.certified.order import Incomplete, certified_order
+from troubadour.audit.violation import blame
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate
 from troubadour.model.log import LogError
+from troubadour.proof.refutation import Question
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.pgoutput import UNCHANGED, Decoder
 from troubadour.search.problem.problem import Problem
@@ -530,3 +532,19 @@ class TestBesideTheLog:
         """As after LOCK TABLE: its own id is among the running ones, and not told in its own snapshot."""
         told = commit(11, inserted(1)), read("T1", "11:13:")
         assert self.standing(run, tmp_path, *told)[0] == "accepted"
+
+
+def test_transactions_that_are_suspected_are_asked_about_in_each_of_their_orders(tmp_path: Path) -> None:
+    counted = {"columns": ["count"], "rows": [[0]]}
+    skewed = [
+        transaction(f"SELECT count(*) FROM items WHERE id = {3 - key}", id=f"w{key}", result=counted) for key in (1, 2)
+    ]
+    for key, one in enumerate(skewed, 1):
+        one["statements"].append({"sql": f"INSERT INTO items VALUES ({key}, 1)", "affected": 1})
+    log = read_log([write(tmp_path, FIG_3, insert("other", 7), *skewed)])
+    library = library_of(log)
+    problem = Problem(log, library, known_rows(log, library), isolation="serializable")
+    assert blame(Question(problem, suspects=frozenset({0}))) is None
+    verdict = blame(Question(problem, suspects=frozenset({1, 2})))
+    assert verdict is not None
+    assert (verdict.core, verdict.failing_transaction, verdict.verified_prefix) == (("w1", "w2"), "w2", 2)

@@ -7,7 +7,8 @@ decided a second time. Does not know files or how a verdict is shown.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -29,7 +30,7 @@ from troubadour.coverage.other_scopes import other_readings
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import parts_of
-from troubadour.model.log import Log, LogError
+from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
@@ -57,7 +58,8 @@ class Options:
     something has to be judged; `unobserved`: a log may be correct of which nothing was observed. `notes_product`: a
     violation says where the log is correct at the product's own profile. `accounts`: it names its anomaly and tells the
     chain of its dependencies. `timeout`: seconds by the clock; `effort`: seconds of an idle machine, counted in units
-    of the `budget`, which is shared by all audits that are asked with it and tells what their steps spent."""
+    of the `budget`, which is shared by all audits that are asked with it and tells what their steps spent. `lead`:
+    transactions that are suspected where the search decides nothing."""
 
     isolation: str | None = None
     order_recorded: bool = False
@@ -71,6 +73,7 @@ class Options:
     accounts: bool = False
     budget: Budget = field(default_factory=Budget)
     effort: float | None = None
+    lead: tuple[TransactionId, ...] = ()
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
@@ -225,6 +228,26 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
     blamed = blame(Question(problem))
     if blamed is not None:
         return msgspec.structs.replace(blamed, seconds=round(time.perf_counter() - begun, 4))
+    suspects = _suspected(problem, options.lead)
+    kept_back = None if options.timeout is None or not suspects else options.timeout * (1 - FOR_THE_LEAD)
+    with options.budget.within(seconds=kept_back):
+        verdict = _searched(problem, at, options, report)
+    if verdict.status is Status.UNDECIDED and suspects:
+        with suppress(OutOfTime):
+            verdict = blame(Question(problem, suspects=suspects)) or verdict
+    return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
+
+
+FOR_THE_LEAD = 0.25
+"""Part of a time limit that is kept for transactions that are suspected."""
+
+
+def _suspected(problem: Problem, lead: Sequence[TransactionId]) -> frozenset[int]:
+    wanted = {(type(one), one) for one in lead}
+    return frozenset(item for item, (one, _) in enumerate(problem.log.statuses()) if (type(one), one) in wanted)
+
+
+def _searched(problem: Problem, at: Callable[[str | None], Problem], options: Options, report: Progress) -> Verdict:
     total = len(problem.judged)
     name_all_rows(problem)
     for _ in range(SEARCHES):
@@ -238,7 +261,7 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
             except OutOfTime as error:
                 return undecided(problem, 0, error)
             if blamed is not None:
-                return msgspec.structs.replace(blamed, seconds=round(time.perf_counter() - begun, 4))
+                return blamed
             with options.budget.step("search") as tally:
                 found = Search(problem, None, lambda done: report("searching", done, total)).run()
                 tally.helped += _is_explained(found)
@@ -252,7 +275,7 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
             stronger = explained_by_stronger(problem, at)
             tally.helped += stronger is not None
             verdict = stronger or verdict
-    return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
+    return verdict
 
 
 def _is_explained(found: Found) -> bool:

@@ -139,10 +139,12 @@ class Standing(Enum):
 
 class Examined(msgspec.Struct, frozen=True):
     """What an audit says of a certificate: its standing, the transaction where it fails, and why; `notes` are what it
-    tells beside the log. `outside`: it has commits that are none of the log's transactions."""
+    tells beside the log. `outside`: it has commits that are none of the log's transactions. `lead`: the transactions of
+    a wrong answer or a circle, which may contradict each other whatever the certificate says."""
 
     status: Standing
     transaction: TransactionId | None = None
     because: str | None = None
     notes: tuple[str, ...] = ()
     outside: bool = False
+    lead: tuple[TransactionId, ...] = ()

@@ -42,11 +42,13 @@ class Refutation:
 @dataclass
 class Question:
     """What is to be refuted: a log of which nothing was searched yet (`found` None) or that a first look did not
-    explain (`looked`), or the prefix that a search could not explain."""
+    explain (`looked`), or the prefix that a search could not explain. `suspects`: items that something else than a
+    search has named."""
 
     problem: Problem
     found: Found | None = None
     looked: bool = False
+    suspects: frozenset[int] = frozenset()
 
     @property
     def stage(self) -> Stage:

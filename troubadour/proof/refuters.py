@@ -212,6 +212,19 @@ def _few_in_every_order(question: Question) -> Refutation | None:
     return None
 
 
+def _named_few(question: Question) -> Refutation | None:
+    """Those that were named before a search contradict each other in each of their orders."""
+    problem, suspects = question.problem, question.suspects
+    if not suspects or problem.order_recorded:
+        return None
+    core = few_in_every_order(problem, suspects, Meter(problem.budget))
+    if core is None or not core.confirmed:
+        return None
+    names = ", ".join(repr(problem.transaction(item).id) for item in core.items)
+    text = f"{names}: no order of them gives their answers, whatever the others wrote"
+    return Refutation(frozenset(core.items), text, every_order=True, core=core, says=text, blamed=max(core.items))
+
+
 def _suspects(question: Question) -> Iterator[frozenset[int]]:
     yield frozenset({question.failing})
     if question.failed.contradiction is not None and len(question.failed.contradiction) <= MEMBERS:
@@ -288,6 +301,7 @@ def _asks_for_fates(question: Question) -> bool:
 REFUTERS: tuple[Refuter, ...] = (
     Refuter("number drawn twice", _number_drawn_twice, Stage.UNSEARCHED, dirty=True),
     Refuter("impossible answer of an aborted one", _impossible_aborted, Stage.UNFAILED, dirty=True),
+    Refuter("few that were named", _named_few, Stage.UNSEARCHED, alone=True),
     Refuter("row that was never so", _never_so, Stage.LOOKED_AT, alone=True),
     Refuter("no version, committed or not", _no_version_at_all, dirty=True, alone=True),
     Refuter("times that contradict each other", _times_contradict, alone=True),

@@ -55,7 +55,7 @@ def audit_certified(
             coverage=whole_log(log, library).coverage(spelled=True),
         )
     left = None if options.timeout is None else max(options.timeout - (time.monotonic() - begun), 0.001)
-    verdict = audit(log, library, replace(options, timeout=left), progress)
+    verdict = audit(log, library, replace(options, timeout=left, lead=examined.lead), progress)
     seconds = round(time.monotonic() - begun, 4)
     notes = (*verdict.notes, *examined.notes)
     verdict = msgspec.structs.replace(verdict, certificate=examined, notes=notes, seconds=seconds)

@@ -31,11 +31,12 @@ _SHOWN = 3
 
 
 class Cycle(Exception):
-    """Dependencies that no order keeps; the text names each."""
+    """Dependencies that no order keeps; the text names each, `members` are the transactions."""
 
-    def __init__(self, because: str, transaction: TransactionId) -> None:
+    def __init__(self, because: str, transaction: TransactionId, members: tuple[TransactionId, ...]) -> None:
         super().__init__(because)
         self.transaction = transaction
+        self.members = members
 
 
 def serial_order(trace: Trace, *, predicates: bool = True) -> list[int]:
@@ -221,7 +222,8 @@ class _Dependencies:
             text = "how it would have gone on another state is not modelled"
             raise Incomplete(text, self._trace.problem.transaction(self._trace.item_at(vague)).id)
         steps = [self._step(earlier, later) for later, earlier in zip(path, [*path[1:], *path[:1]], strict=True)]
-        return Cycle(f"its dependencies have no serial order: {'; '.join(reversed(steps))}", identifier)
+        members = tuple(self._trace.problem.transaction(self._trace.item_at(one)).id for one in sorted(path))
+        return Cycle(f"its dependencies have no serial order: {'; '.join(reversed(steps))}", identifier, members)
 
     def _step(self, earlier: int, later: int) -> str:
         """Why one comes before the other: the kind of the dependency, and the rows that it can be of."""

@@ -67,9 +67,10 @@ def _judged(
         text = str(error)
         if error.answer and _fits_without(log, library, certificate, isolation, budget, error.transaction):
             text = f"{text}; {ANSWER}"
-        return Examined(Standing.REFUTED, error.transaction, text), None
+        lead = () if error.transaction is None or not error.answer else (error.transaction,)
+        return Examined(Standing.REFUTED, error.transaction, text, lead=lead), None
     except Cycle as error:
-        return Examined(Standing.REFUTED, error.transaction, str(error)), None
+        return Examined(Standing.REFUTED, error.transaction, str(error), lead=error.members), None
     first, *others = witnesses
     if others:
         first = msgspec.structs.replace(first, isolation=isolation, also=tuple(others))
