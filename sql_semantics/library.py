@@ -16,6 +16,7 @@ from sql_semantics.frontend import (
     Forgotten,
     ParamShape,
     bind,
+    hidden_reaches,
     reach_of,
     read_changes,
     read_definitions,
@@ -25,6 +26,7 @@ from sql_semantics.frontend import (
     refuse_dangling,
     refuse_writes,
     standing_in_states,
+    with_hidden,
     with_types,
 )
 from sql_semantics.guarded import compile_guarded
@@ -75,12 +77,12 @@ class SqlLibrary:
     definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
 
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
-    `frontend.completes_table`; `altered`: those that change a table otherwise. `changes`: those that change definitions
-    one after the other, so that each statement stands in a known scope (`frontend.definitions.changes`); `changing`:
-    the tables that they concern; `standing`: states tell which of these hold, and statements need those of their scope.
-    `chooses`: some program so far holds a value that the DBMS chooses. `unknown`:
-    columns, by table, of whose values nothing is to be told, with the reason. `spelled`: values of types that are not
-    modelled are told apart by how they are written.
+    `frontend.completes_table`; `altered`: those that change a table otherwise; `beside`: all definitions that the log
+    makes, followed or not. `changes`: those that change definitions one after the other, so that each statement stands
+    in a known scope (`frontend.definitions.changes`); `changing`: the tables that they concern; `standing`: states tell
+    which of these hold, and statements need those of their scope. `chooses`: some program so far holds a value that the
+    DBMS chooses. `unknown`: columns, by table, of whose values nothing is to be told, with the reason. `spelled`:
+    values of types that are not modelled are told apart by how they are written.
     """
 
     def __init__(
@@ -95,10 +97,12 @@ class SqlLibrary:
         spelled: bool = False,
         changes: Sequence[Change] = (),
         standing: bool = False,
+        beside: Sequence[str] = (),
     ) -> None:
         self.dialect = dialect = with_types(dialect, schema)
         self._given = (schema, procedures, definitions, altered)
         self._changes = tuple(changes)
+        self._beside = tuple(beside)
         self._unknown = dict(unknown or {})
         self.standing = standing
         self._nothing: Program | None = None
@@ -129,16 +133,20 @@ class SqlLibrary:
         tables = forgotten.of_all(tables)
         for text in altered:
             refuse_altered(text, tables, dialect)
-        routines = read_routines(schema, procedures, tables, dialect)
+        runs = (text for run in definitions for text in ((run,) if isinstance(run, str) else run))
+        reaches = hidden_reaches([*schema, *procedures, *runs, *altered, *self._beside], tables, dialect)
+        tables = with_hidden(tables, reaches.own, of_schema)
+        routines = read_routines(schema, procedures, tables, dialect, reaches.hidden)
         tables, known, refused, triggers = routines.tables, routines.procedures, routines.refused, routines.triggers
         scopes = read_changes(self._changes, tables, dialect, forgotten.of)
         changing = frozenset(scopes.stored.keys() - tables.keys()) | scopes.moved()
         stored, telling = scopes.stored, transient
         if self.standing:
             stored, telling = standing_in_states(changing, scopes, transient)
-        self.catalog = Catalog(stored, known, telling, refused, triggers=triggers)
+        hidden = reaches.hidden
+        self.catalog = Catalog(stored, known, telling, refused, triggers=triggers, hidden=hidden)
         self._scopes = [
-            Catalog(names, known, transient, refused, among, triggers)
+            Catalog(names, known, transient, refused, among, triggers, hidden)
             for names, among in zip(scopes.names, scopes.changes, strict=True)
         ]
         self.changing = changing
@@ -147,7 +155,13 @@ class SqlLibrary:
         """The same library with `spelled` as given, in which nothing is told of `unknown` either."""
         unknown = {**self._unknown, **unknown}
         return SqlLibrary(
-            self.dialect, *self._given, unknown, spelled=spelled, changes=self._changes, standing=self.standing
+            self.dialect,
+            *self._given,
+            unknown,
+            spelled=spelled,
+            changes=self._changes,
+            standing=self.standing,
+            beside=self._beside,
         )
 
     def reach(self, sql: str, scope: int = 0) -> Reach:

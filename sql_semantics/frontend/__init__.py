@@ -18,6 +18,7 @@ from sql_semantics.frontend.definitions.forgetting import Forgotten
 from sql_semantics.frontend.definitions.named import with_types
 from sql_semantics.frontend.definitions.schema import read_schema
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
+from sql_semantics.frontend.hidden import hidden_reaches, with_hidden
 from sql_semantics.frontend.names.refusals import (
     changes_index,
     drops_type,
@@ -47,6 +48,7 @@ __all__ = [
     "defines_table",
     "dropped_indexes",
     "drops_type",
+    "hidden_reaches",
     "index_of",
     "named_tables",
     "names_anew",
@@ -63,5 +65,6 @@ __all__ = [
     "renamed_index",
     "renames_table",
     "standing_in_states",
+    "with_hidden",
     "with_types",
 ]

@@ -19,7 +19,7 @@ from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import tokens_of
 from sql_semantics.ir.reach import ANYTHING, NOTHING, Reach
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.walks.effects import reach_of_trigger, sets_others, written_tables
+from sql_semantics.ir.walks.effects import reach_of_trigger, sets_others
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded, folded_table
 
@@ -76,7 +76,7 @@ _SETVAL = frozenset({"setval"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class Word:
     """A token: its `text` in capitals, empty for a quoted name, and the name that it is, as one of a table and as one
     of anything else (`plain`); these are None for what can be none."""
 
@@ -89,12 +89,12 @@ class _Word:
 def reach_of(text: str, catalog: Catalog, dialect: Dialect) -> Reach:
     """What a statement of the log may have changed, whatever it means."""
     try:
-        words = _words(text, dialect)
+        words = words_with_names(text, dialect)
     except Unsupported:
         return ANYTHING
     if not words:
         return NOTHING
-    found = _Text(words, catalog, dialect).reach()
+    found = Text(words, catalog, dialect).reach()
     names = (word.name for word in words if not word.literal)
     return replace(found, named=frozenset(name for name in names if name is not None and name in catalog.tables))
 
@@ -102,12 +102,13 @@ def reach_of(text: str, catalog: Catalog, dialect: Dialect) -> Reach:
 def words_of(text: str, dialect: Dialect) -> list[str]:
     """The words of a text in capitals, ends of statements among them; empty ones for quoted names and literals. Raises
     Unsupported."""
-    return [word.text for word in _words(text, dialect, ends=True)]
+    return [word.text for word in words_with_names(text, dialect, ends=True)]
 
 
 def names_in(text: str, dialect: Dialect) -> frozenset[str]:
     """The names that a text mentions, keywords among them, folded as names of tables are. Raises Unsupported."""
-    return frozenset(word.name for word in _words(text, dialect) if word.name is not None and not word.literal)
+    words = words_with_names(text, dialect)
+    return frozenset(word.name for word in words if word.name is not None and not word.literal)
 
 
 _DEFINING = frozenset({"CREATE", "ALTER", "DROP", "SET", "RESET", "COPY", "CALL", "DO", "LOCK", "COMMIT", "ROLLBACK"})
@@ -116,56 +117,62 @@ _BEGINNING = frozenset({"", ";", "BEGIN", "THEN", "ELSE", "LOOP"})
 
 def reach_of_body(text: str, catalog: Catalog, dialect: Dialect) -> Reach | None:
     """What the statements of a routine's body may change; None where that cannot be told."""
-    found = _Text(_words(text, dialect, ends=True), catalog, dialect)
-    words = [word.text for word in found.words]
-    for before, word in zip(["", *words], words, strict=False):
-        if word in ("EXECUTE", "DBLINK") or (word in _DEFINING and before in _BEGINNING):
-            return None
-    called = found.calls()
-    if called is not None:
-        return None
-    reach = NOTHING
-    for one in found.writes():
-        reach = reach | one
+    reach = Text(words_with_names(text, dialect, ends=True), catalog, dialect).body_reach()
     return None if reach.everything or reach.session or reach.defines else reach
 
 
 _COMMANDS = frozenset({TokenType.COMMAND, TokenType.RENAME})
 
 
-def _words(text: str, dialect: Dialect, *, ends: bool = False) -> list[_Word]:
+def words_with_names(text: str, dialect: Dialect, *, ends: bool = False) -> list[Word]:
+    """The words of a text with the names that they may be; `ends`: the ends of statements among them. Raises
+    Unsupported."""
     if re.search(r"\$[0-9]", text):  # $1,$2 is a dollar quote to the tokenizer
         text = rewrite(text, dialect.name, positional=False, named=False).text
     tokens = tokens_of(text, dialect.name)
-    found: list[_Word] = []
+    found: list[Word] = []
     for place, token in enumerate(tokens):
         if token.token_type is TokenType.STRING and place and tokens[place - 1].token_type in _COMMANDS:
-            found += _words(token.text, dialect, ends=ends)  # the tokenizer keeps a command's rest as one text
+            # the tokenizer keeps a command's rest as one text
+            found += words_with_names(token.text, dialect, ends=ends)
         elif token.token_type is TokenType.IDENTIFIER:
             found.append(_named("", token.text, dialect, quoted=True))
         elif token.token_type in _LITERALS:
-            found.append(_Word("", token.text, literal=True))
+            found.append(Word("", token.text, literal=True))
         elif ends or token.token_type is not TokenType.SEMICOLON:
             plain = re.fullmatch(r"[^\W\d][\w$]*", token.text) is not None
             upper = token.text.upper()
-            found.append(_named(upper, token.text, dialect, quoted=False) if plain else _Word(upper, None))
+            found.append(_named(upper, token.text, dialect, quoted=False) if plain else Word(upper, None))
     return found
 
 
-def _named(text: str, name: str, dialect: Dialect, *, quoted: bool) -> _Word:
-    return _Word(text, folded_table(name, dialect, quoted=quoted), plain=folded(name, dialect, quoted=quoted))
+def _named(text: str, name: str, dialect: Dialect, *, quoted: bool) -> Word:
+    return Word(text, folded_table(name, dialect, quoted=quoted), plain=folded(name, dialect, quoted=quoted))
 
 
 _LITERALS = frozenset(kind for kind in TokenType if kind.name.endswith("STRING") or kind is TokenType.NUMBER)
 
 
+_OPENING = _names(
+    """
+    DEFAULT SELECT AND OR NOT WHERE WHEN THEN ELSE CASE IN LIKE BETWEEN RETURN SET HAVING BY DISTINCT FROM JOIN LATERAL
+    USING IS
+    """
+)
+"""Words of a definition after which an expression may begin; behind others a name before a parenthesis is a type, a
+table, a key or a method."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Text:
-    words: Sequence[_Word]
+class Text:
+    """A text by its words, over a catalog, and what it may change."""
+
+    words: Sequence[Word]
     catalog: Catalog
     dialect: Dialect
 
     def reach(self) -> Reach:
+        """What the statement may change."""
         first = self._text(0)
         if first == "EXPLAIN" and not {"ANALYZE", "ANALYSE"} & {word.text for word in self.words[1:4]}:
             return NOTHING
@@ -189,21 +196,44 @@ class _Text:
         called = self.calls()
         if called is not None:
             return called
+        found = self.mentioned()
         writes = list(self.writes())
-        if not writes:
-            if "INTO" in {word.text for word in self.words}:
-                return Reach(defines=True, session=True)
-            return NOTHING
-        found = Reach(harmless=True)
+        if not writes and "INTO" in {word.text for word in self.words}:
+            return found | Reach(defines=True, session=True)
         for reach in writes:
             found = found | reach
+        return found
+
+    def body_reach(self) -> Reach:
+        """The same of the statements of a routine's body."""
+        words = [word.text for word in self.words]
+        for before, word in zip(["", *words], words, strict=False):
+            if word in ("EXECUTE", "DBLINK") or (word in _DEFINING and before in _BEGINNING):
+                return Reach(everything=True, session=True)
+        called = self.calls()
+        if called is not None:
+            return called
+        found = self.mentioned()
+        for one in self.writes():
+            found = found | one
+        return found
+
+    def mentioned(self) -> Reach:
+        """What the names lead to that it has: views, routines, types, tables with policies."""
+        found = NOTHING
+        hidden = self.catalog.hidden
+        for word in self.words if hidden else ():
+            for name in {word.name, word.plain} if not word.literal else ():
+                if name is not None and name in hidden:
+                    found = found | hidden[name].used
         return found
 
     def _text(self, place: int) -> str:
         return self.words[place].text if place < len(self.words) else ""
 
-    def calls(self) -> Reach | None:
-        """What the functions that are called may change; None for nothing."""
+    def calls(self, *, defining: bool = False) -> Reach | None:
+        """What functions may change that are called and of which no text is known; None for nothing. `defining`: the
+        text is a definition, in which types and keys look like calls."""
         for place in range(1, len(self.words)):
             word = self.words[place - 1]
             if self._text(place) != "(" or word.plain is None:
@@ -217,8 +247,12 @@ class _Text:
                 if given is None or not given.literal or _means(given.name or ""):
                     return Reach(session=True)
                 continue
+            if name in self.catalog.hidden:
+                continue
             known = name in self.catalog.procedures or name in self.catalog.refused
             if not known and (name in _KEYWORDS or before in _NAMED or word.name in self.catalog.tables):
+                continue
+            if defining and before and before not in _OPENING and self.words[place - 2].name is not None:
                 continue
             if known or not is_builtin(name, self.dialect):
                 return Reach(everything=True, session=True)
@@ -246,21 +280,21 @@ class _Text:
         if target is None:
             return Reach(everything=True)
         if verb in ("INSERT", "REPLACE"):
-            return self._on(target, {"insert"} | ({"update", "delete"} if self._may_replace() else set()))
+            return self.on(target, {"insert"} | ({"update", "delete"} if self._may_replace() else set()))
         if verb == "UPDATE":
             columns = self._assigned(after)
             if columns is not None:
-                return self._on(target, {"update"}, columns)
+                return self.on(target, {"update"}, columns)
             return self._all_named("update")
         if verb == "DELETE":
             plain = self._text(after) in ("", "WHERE", "RETURNING", ")", "AS") or self.words[after].name is not None
             joined = any(word.text in ("JOIN", "USING") for word in self.words) or self._text(after) == ","
-            return self._on(target, {"delete"}) if plain and not joined else self._all_named("delete")
+            return self.on(target, {"delete"}) if plain and not joined else self._all_named("delete")
         if verb == "MERGE":
-            return self._on(target, {"insert", "update", "delete"})
+            return self.on(target, {"insert", "update", "delete"})
         if verb == "COPY":
             writes = any(word.text in ("FROM", "STDIN") for word in self.words[after:])
-            return self._on(target, {"insert"}) if writes else NOTHING
+            return self.on(target, {"insert"}) if writes else NOTHING
         found = self._all_named("truncate")
         return replace(found, everything=True) if "RESTART" in {word.text for word in self.words} else found
 
@@ -282,16 +316,19 @@ class _Text:
         found = Reach()
         for word in self.words:
             if word.name is not None and word.name in self.catalog.tables and not word.literal:
-                found = found | self._on(word.name, {action})
+                found = found | self.on(word.name, {action})
         return found if found.writes else Reach(everything=True)
 
-    def _on(self, name: str, actions: set[str], columns: frozenset[str] | None = None) -> Reach:
+    def on(self, name: str, actions: set[str], columns: frozenset[str] | None = None) -> Reach:
         """The rows of one table, or of some of its columns only, and whatever hangs on them."""
         table = self.catalog.tables[name]
-        if table.query is not None or any(action in actions for action, _ in table.unwritable):
+        hidden = self.catalog.hidden.get(name)
+        if any(action in actions for action, _ in table.unwritable) or (table.query is not None and hidden is None):
             return Reach(everything=True)
         rows = self._led_to(name, actions, columns)
         fired = NOTHING
+        if hidden is not None and (table.refused or table.query is not None or any(c.unread for c in table.columns)):
+            fired = hidden.written
         for written in rows | {name}:
             for one in self.catalog.tables[written].fires:
                 fired = fired | one.reach
@@ -333,7 +370,7 @@ class _Text:
         found: set[str] = set()
         depth = 0
         expects = True
-        for word, following in zip(self.words[place + 1 :], [*self.words[place + 2 :], _Word("", None)], strict=False):
+        for word, following in zip(self.words[place + 1 :], [*self.words[place + 2 :], Word("", None)], strict=False):
             if expects:
                 if word.plain is None or following.text not in ("=", ":=", "."):
                     return None
@@ -349,11 +386,10 @@ class _Text:
 
     def _call(self) -> Reach:
         name = self.words[1].plain if len(self.words) > 1 else None
-        procedure = None if name is None else self.catalog.procedures.get(name)
-        if procedure is None:
+        if name is None or name not in self.catalog.hidden:
             return replace(ANYTHING, defines=False)
-        rows = frozenset(table for table, _ in written_tables(procedure.body, self.catalog))
-        return Reach(rows=rows, ends=self.dialect.rules.definitions.calls_may_end)
+        ends = Reach(ends=self.dialect.rules.definitions.calls_may_end)
+        return (self.calls() or self.mentioned()) | ends
 
     def _setting(self, first: str) -> Reach:
         names = [word.plain.lower() for word in self.words[1:4] if word.plain and word.text not in ("SESSION", "LOCAL")]
@@ -377,7 +413,10 @@ class _Text:
             return Reach(everything=True, defines=True, ends=splits)
         named = {word.name for word in self.words if word.name in self.catalog.tables and not word.literal}
         rows = frozenset(name for name in named if name is not None)
-        return Reach(rows=rows, defines=True, ends=splits)
+        found = Reach(rows=rows, defines=True, ends=splits)
+        if "VIEW" in kinds and not {"MATERIALIZED", "REFRESH"} & {first, *kinds}:
+            return found
+        return found | (self.calls(defining=True) or self.mentioned())
 
 
 _READ_PRAGMAS = _names(

@@ -18,7 +18,7 @@ from sql_semantics.frontend.names.refusals import Trigger, forbid, is_trigger, r
 from sql_semantics.frontend.reach import reach_of_body, words_of
 from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.frontend.routines.triggers import RowTrigger, row_trigger
-from sql_semantics.ir.reach import NOTHING, Reach
+from sql_semantics.ir.reach import NOTHING, Hidden, Reach
 from sql_semantics.ir.schema import Catalog, Fired, Table
 from sql_semantics.ir.schema import Trigger as RunTrigger
 from sql_semantics.ir.statements import Procedure
@@ -50,7 +50,11 @@ class Routines:
 
 
 def read_routines(
-    schema: Sequence[str], procedures: Sequence[str], tables: Mapping[str, Table], dialect: Dialect
+    schema: Sequence[str],
+    procedures: Sequence[str],
+    tables: Mapping[str, Table],
+    dialect: Dialect,
+    hidden: Mapping[str, Hidden],
 ) -> Routines:
     """The routines, and the triggers of the tables, as many of them as can be run. Raises as `read_procedures`, and
     SchemaError for a trigger on what is no table."""
@@ -67,7 +71,7 @@ def read_routines(
     run: dict[str, tuple[RunTrigger, ...]] = {}
     inside: dict[str, str] = {}
     while True:
-        marked = _add_triggers(rest, inside, bodies, tables, dialect, run)
+        marked = _add_triggers(rest, inside, bodies, tables, dialect, run, hidden)
         refused: dict[str, str] = {}
         triggers: dict[str, tuple[RunTrigger, ...]] = {}
         known = read_procedures(routines, marked, dialect, refused, fired, triggers)
@@ -103,12 +107,13 @@ def _add_triggers(
     tables: Mapping[str, Table],
     dialect: Dialect,
     run: Mapping[str, Sequence[RunTrigger]],
+    hidden: Mapping[str, Hidden],
 ) -> dict[str, Table]:
     """The tables with what their triggers do that are not run; `inside`: names for some of the `texts` that say what of
-    a body is not modelled; `bodies` are the texts of the schema's functions, `run` the triggers that are run. Raises
-    SchemaError for a trigger on what is no table."""
+    a body is not modelled; `bodies` are the texts of the schema's functions, `run` the triggers that are run, `hidden`:
+    what names lead to. Raises SchemaError for a trigger on what is no table."""
     found = dict(tables)
-    catalog = Catalog(tables, refused=dict.fromkeys(bodies, "a function of a trigger"))
+    catalog = Catalog(tables, refused=dict.fromkeys(bodies, "a function of a trigger"), hidden=hidden)
     for text in texts:
         trigger = read_trigger(text, dialect)
         trigger = replace(trigger, construct=inside.get(text, trigger.construct))

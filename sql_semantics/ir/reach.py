@@ -62,3 +62,16 @@ class Reach:
 
 NOTHING = Reach(harmless=True)
 ANYTHING = Reach(everything=True, defines=True, session=True, ends=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What a name of the schema may lead to, by the texts of its definitions: what may be changed where a statement
+    that is not modelled mentions it, by reading too (`used`), and where one writes to it (`written`)."""
+
+    used: Reach = NOTHING
+    written: Reach = NOTHING
+
+    def __or__(self, other: Hidden) -> Hidden:
+        """What either may lead to."""
+        return Hidden(self.used | other.used, self.written | other.written)

@@ -12,7 +12,7 @@ from typing import Literal
 from sql_semantics.ir.definitions import ChangeTables, Transient
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query
-from sql_semantics.ir.reach import Reach
+from sql_semantics.ir.reach import Hidden, Reach
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.statements import Procedure
 from sql_semantics.values.types import SqlType
@@ -196,7 +196,7 @@ class Catalog:
     """All that names can refer to. `transient`: the tables that exist in some states only; `refused`: routines that
     the log defines and that are not modelled, with what of them is not. `changes`: the changes of definitions that
     stand among these tables, by their texts, a reason where one is not modelled; `triggers`: those that are run, by
-    table, in the order of their names."""
+    table, in the order of their names; `hidden`: what names lead to, where what uses them is not modelled."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
@@ -204,6 +204,7 @@ class Catalog:
     refused: Mapping[str, str] = field(default_factory=dict)
     changes: Mapping[str, ChangeTables | str] = field(default_factory=dict)
     triggers: Mapping[str, tuple[Trigger, ...]] = field(default_factory=dict)
+    hidden: Mapping[str, Hidden] = field(default_factory=dict)
 
     def without_references(self) -> Catalog:
         """The same without foreign keys, as statements see it for which these are off."""

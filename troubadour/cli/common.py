@@ -118,7 +118,7 @@ def library_of(log: Log) -> SqlLibrary:
     Raises Unsupported where they can be read but are not modelled.
     """
     from sql_semantics.library import SqlLibrary
-    from troubadour.execution.definitions import alterations_of, definitions_of
+    from troubadour.execution.definitions import alterations_of, definitions_of, others_of
     from troubadour.execution.dialects import dialect_of
 
     header = log.header
@@ -126,7 +126,14 @@ def library_of(log: Log) -> SqlLibrary:
         log,
         lambda: (
             log,
-            SqlLibrary(dialect_of(log), header.schema, header.procedures, definitions_of(log), alterations_of(log)),
+            SqlLibrary(
+                dialect_of(log),
+                header.schema,
+                header.procedures,
+                definitions_of(log),
+                alterations_of(log),
+                beside=others_of(log),
+            ),
         ),
     )[1]
 

@@ -13,7 +13,17 @@ from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.reach import NOTHING, Reach
 from sql_semantics.ir.schema import Catalog, References
-from sql_semantics.ir.statements import Insert, JoinedWrite, NoEffect, Release, RollbackTo, Savepoint, Statement, Update
+from sql_semantics.ir.statements import (
+    Call,
+    Insert,
+    JoinedWrite,
+    NoEffect,
+    Release,
+    RollbackTo,
+    Savepoint,
+    Statement,
+    Update,
+)
 from sql_semantics.ir.walks.effects import changes_of, draws, fired_by, touched_tables
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.library import Program, SqlLibrary
@@ -32,7 +42,8 @@ class Facts:
     types that are not modelled in its answer (`opaque`), constraints that are not modelled where it writes (`loose`),
     whether these decide what it does (`hangs_on_loose`), whether its row count hangs on values that are not told apart
     (`miscounts`), whether it can be wrong at all (`idle`), what triggers may change `beside` it, the first trigger
-    that it `fires`, and whether it `recalls` the number that the session drew last.
+    that it `fires`, whether it `recalls` the number that the session drew last, and whether it is a CALL that
+    `answers_nothing`, so that all that can be seen of it is that it did not fail.
     """
 
     construct: str = ""
@@ -52,6 +63,7 @@ class Facts:
     beside: Reach = NOTHING
     fires: str = ""
     recalls: bool = False
+    answers_nothing: bool = False
 
 
 def facts_of(
@@ -98,12 +110,18 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
         hangs_on_loose=_arbitrates(statement, catalog),
         miscounts=_miscounted(statement, library),
         idle=is_idle(program),
+        answers_nothing=answers_nothing(program),
     )
 
 
 def is_idle(program: Program) -> bool:
     """Whether it answers nothing and changes nothing, so that there is nothing to judge."""
     return isinstance(program.statement, NoEffect | Savepoint | Release | RollbackTo)
+
+
+def answers_nothing(program: Program) -> bool:
+    """Whether it is a CALL without rows or values to answer with."""
+    return isinstance(program.statement, Call) and result_types(program.statement, program.catalog) == ()
 
 
 def _recalls(statement: Statement) -> bool:

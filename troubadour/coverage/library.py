@@ -10,7 +10,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.values.identifiers import given_name
 from troubadour.coverage.enforcement import enforcement
 from troubadour.coverage.scopes import Settled, keeps_time, levels_of, reads_states, settle, without
-from troubadour.execution.definitions import alterations_of, definitions_of
+from troubadour.execution.definitions import alterations_of, definitions_of, others_of
 from troubadour.execution.dialects import dialect_of
 from troubadour.execution.initial.rows import dangles, known_rows
 from troubadour.isolation.levels import Scope
@@ -29,7 +29,9 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     enforced = enforcement(log, dialect_of(log))
     log = enforced.of(log)
     definitions, altered = definitions_of(log), alterations_of(log)
-    library = SqlLibrary(enforced.dialect, header.schema, header.procedures, definitions, altered)
+    library = SqlLibrary(
+        enforced.dialect, header.schema, header.procedures, definitions, altered, beside=others_of(log)
+    )
     whole = log, library
     if not _needs_scopes(log, library, altered, isolation):
         return whole
@@ -48,7 +50,14 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
         if not dropped_indexes(text, dialect)  # all that have a key are followed then
     )
     library = SqlLibrary(
-        enforced.dialect, header.schema, header.procedures, left, others, changes=settled.changes, standing=standing
+        enforced.dialect,
+        header.schema,
+        header.procedures,
+        left,
+        others,
+        changes=settled.changes,
+        standing=standing,
+        beside=others_of(log),
     )
     if not library.dialect.rules.running.table_changes_recheck and dangles(known_rows(log, library), library.catalog):
         return whole  # a change of a table does not look at references, and ours does

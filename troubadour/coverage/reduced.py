@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sql_semantics.library import SqlLibrary
-from troubadour.coverage.facts import is_idle
+from troubadour.coverage.facts import answers_nothing, is_idle
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.verdict import Coverage, StatementRef, Unjudged
 
@@ -77,6 +77,7 @@ def is_exact(library: SqlLibrary) -> bool:
 def whole_log(log: Log, library: SqlLibrary) -> Reduced:
     """A log of which nothing has to be left out, all its statements bound."""
     idle = {sql for sql, program in library.texts() if is_idle(program)}
+    mute = {sql for sql, program in library.texts() if answers_nothing(program)}
     judged: list[str] = []
     observed = 0
     sees = False
@@ -84,7 +85,11 @@ def whole_log(log: Log, library: SqlLibrary) -> Reduced:
         busy = [statement for statement in transaction.statements if statement.sql not in idle]
         judged += [transaction.status] if busy else []
         observed += sum(map(is_observed, transaction.statements))
-        sees = sees or ends_in_error(transaction) or any(map(is_observed, busy))
+        sees = (
+            sees
+            or ends_in_error(transaction)
+            or any(is_observed(one) or (one.sql in mute and not one.outcome_unknown) for one in busy)
+        )
     return Reduced(log, library, {}, {}, {}, bool(judged), judged.count("committed"), observed, sees)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import msgspec
 
@@ -117,9 +118,12 @@ class _Reduction:
         """Whether something was observed of what is judged."""
         return any(
             (ends_in_error(transaction) and place not in self.dissolved)
-            or any(self._is_judged(place, n) and is_observed(one) for n, one in enumerate(self.statements[place]))
+            or any(self._is_judged(place, n) and self._is_seen(one) for n, one in enumerate(self.statements[place]))
             for place, transaction in enumerate(self.transactions)
         )
+
+    def _is_seen(self, statement: Statement) -> bool:
+        return is_observed(statement) or (self._facts_of(statement).answers_nothing and not statement.outcome_unknown)
 
     def _first(self, places: Sequence[Place]) -> StatementRef | None:
         """The first of these statements that is not modelled itself, or else the first of them."""
@@ -292,7 +296,7 @@ class _Reduction:
             column
             and statement.error is None
             and not statement.outcome_unknown
-            and self._forget(reach, column, construct)
+            and self._forget((place, index), reach, column, construct)
         ):
             return
         self.changed = True
@@ -358,13 +362,22 @@ class _Reduction:
         rank = place if self._recorded and transaction.status != "unknown" else None
         self.changed |= rows.add(transaction.clock, sent, started, rank)
 
-    def _forget(self, reach: Reach, column: str, construct: str) -> bool:
+    def _forget(self, place: Place, reach: Reach, column: str, construct: str) -> bool:
         """Whether it is enough to take the value of a column for unknown that a statement stores."""
         if not reach.harmless or reach.everything or reach.session:
             return False
         tables = self.library.catalog.tables
-        owners = [name for name in reach.tables if any(c.name == column for c in tables[name].columns)]
-        return len(owners) == 1 and self._forget_column(owners[0], column, construct)
+        owners = [
+            name for name in reach.tables if name in tables and any(c.name == column for c in tables[name].columns)
+        ]
+        if len(owners) != 1 or not self._forget_column(owners[0], column, construct):
+            return False
+        hidden = self.library.catalog.hidden.get(owners[0])
+        if hidden is not None and any(each.unread for each in tables[owners[0]].columns):
+            # a default that is not modelled may do more than to give a value
+            written = hidden.written
+            self._spread(*place, replace(written, rows=written.rows - {owners[0]}), Gap(construct, None))
+        return True
 
     def _forget_column(self, name: str, column: str, construct: str) -> bool:
         """Take a column's values for unknown; False where rows hang on them."""

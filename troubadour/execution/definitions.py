@@ -7,6 +7,7 @@ writes to a table that is not there any more. Does not know what the definitions
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from sql_semantics.frontend import (
@@ -72,6 +73,20 @@ def alterations_of(log: Log) -> tuple[str, ...]:
         and (statement.sql not in told or renames_table(statement.sql))
     )
     return tuple(dict.fromkeys(found))
+
+
+def others_of(log: Log) -> tuple[str, ...]:
+    """The texts by which the log defines something itself, whatever it is and whether that is followed or not."""
+    found = (
+        statement.sql
+        for transaction in log.transactions
+        for statement in transaction.statements
+        if _DEFINES.match(statement.sql)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+_DEFINES = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE|ALTER)\b", re.IGNORECASE | re.DOTALL)
 
 
 def dropped_tables(writes: Writes, catalog: Catalog) -> frozenset[str]:
