@@ -185,6 +185,8 @@ def _transaction(case: Case, line: str) -> None:
             if separator:
                 entry["clock"] = clock
             _interval(entry, interval, "invoked", "returned")
+        elif word.startswith("sno:"):
+            entry["sno"] = int(word.removeprefix("sno:"))
         elif word.startswith(("session:", "level:")):
             key, _, value = word.partition(":")
             entry["session" if key == "session" else "isolation"] = value

@@ -81,7 +81,7 @@ def test_the_rule_on_random_times(seed: int) -> None:
     """After all that had returned before; before all that came later, where the spine does not forbid it."""
     choose = random.Random(seed)
     n = choose.randrange(1, 25)
-    times = Times(array("q"), array("q"), array("q"), array("q"))
+    times = Times(*(array("q") for _ in range(6)))
     sequential = choose.random() < 0.5
     for _ in range(n):
         sent = choose.randrange(30)

@@ -23,6 +23,7 @@ MISSING = -(2**63)
 
 Time = Annotated[int, msgspec.Meta(ge=MISSING + 1, le=2**63 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
+Ordinal = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Xid = Annotated[str, msgspec.Meta(pattern="^[0-9]+$")]
 Snapshot = Annotated[str, msgspec.Meta(pattern="^[0-9]+:[0-9]+:([0-9]+(,[0-9]+)*)?$")]
@@ -89,7 +90,7 @@ class RawTransaction(_Record, frozen=True):
     kind: Literal["transaction", "intent"] | None = None
     session: str | int | None = None
     isolation: Name | None = None
-    sno: Count | None = None
+    sno: Ordinal | None = None
     read_only: bool | None = None
     start: Time | None = None
     commit: Time | None = None

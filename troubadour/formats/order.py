@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import msgspec
 
@@ -16,16 +16,19 @@ from troubadour.formats.entries import MISSING
 
 
 class Times(msgspec.Struct, frozen=True, gc=False):
-    """Columns over all transactions in file order; `MISSING` where a time is absent.
+    """Columns over all transactions in file order; `MISSING` where a time or a number is absent.
 
     `commit` is of the DBMS's clock. `returned` and `sent` are of the client clock numbered `clock`; `sent[i]` is the
     time before which everything answered stands before i: when i was invoked, for an unknown one when its COMMIT was.
+    `session` numbers the sessions, `number` is a transaction's own within its session.
     """
 
     commit: array[int]
     returned: array[int]
     sent: array[int]
     clock: array[int]
+    session: array[int]
+    number: array[int]
 
 
 def hint_order(times: Times, alive: Sequence[int]) -> array[int]:
@@ -39,9 +42,16 @@ def hint_order(times: Times, alive: Sequence[int]) -> array[int]:
        without a member of its clock in the spine, it follows the spine's member nearest before it in the file.
     3. Those that fall into one gap stand by `returned` (else by when they were sent).
 
+    4. Where the transactions of a session are numbered, the places that they have are filled in the order of the
+       numbers.
+
     "By `returned`" never compares two clocks: the places that a clock's transactions have in the file remain that
     clock's, and are filled in the order of `returned`; transactions without the time keep their place.
     """
+    return _by_number(_by_times(times, alive), times)
+
+
+def _by_times(times: Times, alive: Sequence[int]) -> array[int]:
     spine = [i for i in alive if times.commit[i] != MISSING]
     if spine:
         spine = _by_commit(spine, times)
@@ -52,6 +62,24 @@ def hint_order(times: Times, alive: Sequence[int]) -> array[int]:
     if len(spine) == len(alive):
         return array("q", spine)
     return _inserted(spine, alive, times)
+
+
+def _by_number(order: array[int], times: Times) -> array[int]:
+    if times.number.count(MISSING) == len(times.number):
+        return order
+    slots: dict[int, list[int]] = {}
+    for slot, index in enumerate(order):
+        if times.number[index] != MISSING:
+            slots.setdefault(times.session[index], []).append(slot)
+    ordered = order[:]
+    for mine in slots.values():
+        numbers = [times.number[order[slot]] for slot in mine]
+        if any(one > other for one, other in pairwise(numbers)):
+            for slot, index in zip(
+                mine, sorted((order[slot] for slot in mine), key=times.number.__getitem__), strict=True
+            ):
+                ordered[slot] = index
+    return ordered
 
 
 def _by_commit(indices: list[int], times: Times) -> list[int]:

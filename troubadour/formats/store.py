@@ -108,9 +108,11 @@ class Store:
         self.kept: list[Transaction] = []
         self.spill: Spill | None = None
         self._status = bytearray()
-        self._times = Times(array("q"), array("q"), array("q"), array("q"))
+        self._times = Times(*(array("q") for _ in range(6)))
         self._clocks: list[str | None] = []
         self._numbers: dict[str | None, int] = {}
+        self._sessions: dict[str, int] = {}
+        """Numbers of the sessions whose transactions are numbered."""
 
     def __len__(self) -> int:
         return len(self._status)
@@ -140,6 +142,13 @@ class Store:
         times.returned.append(MISSING if returned is None else returned)
         times.sent.append(MISSING if sent is None else sent)
         times.clock.append(clock)
+        session, number = transaction.session, transaction.sno
+        if session is None or number is None:
+            times.session.append(MISSING)
+            times.number.append(MISSING)
+        else:
+            times.session.append(self._sessions.setdefault(session, len(self._sessions)))
+            times.number.append(number)
         self._status.append(_STATUSES[transaction.status])
 
     def at(self, place: int) -> RawTransaction | Transaction:

@@ -22,7 +22,7 @@ class Times:
     answered; `put[n]`: no earlier was it sent. `held`: no earlier was the last statement that succeeded sent, so that
     an aborted transaction had what it had locked. None where nothing is known; a commit of
     unknown outcome was never answered, so nothing comes after it (`happened` is false). `rank` is the place in hint
-    order.
+    order, which is that of the numbers in a session whose transactions are `numbered`.
     """
 
     clock: str | None
@@ -40,6 +40,7 @@ class Times:
     put: tuple[int | None, ...] = ()
     opened: int | None = None
     held: int | None = None
+    numbered: bool = False
 
     @property
     def ends(self) -> int | None:
@@ -96,6 +97,7 @@ def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collecti
         session=transaction.session,
         rank=rank,
         happened=happened,
+        numbered=transaction.sno is not None,
     )
 
 
@@ -134,11 +136,14 @@ def precedes(earlier: Times, later: Times) -> bool:
 
 def precedes_in_session(earlier: Times, later: Times) -> bool:
     """Whether the later one's client had the earlier one's commit answered on the same session before it began: so the
-    hint order has them, unless client times say the opposite. A commit of unknown outcome may come about later."""
+    hint order has them, unless no numbers do and client times say the opposite. A commit of unknown outcome may come
+    about later."""
     if earlier.session is None or earlier.session != later.session:
         return False
     if not earlier.happened or earlier.rank >= later.rank:
         return False
+    if earlier.numbered and later.numbered:
+        return True
     return not (
         earlier.clock == later.clock
         and later.over is not None

@@ -68,8 +68,7 @@ class _Checker:
         earlier, later = (self._log.transactions[self._ranks[one]] for one in (edge.earlier, edge.later))
         match edge.kind:
             case "session":
-                follows = earlier.session is not None and earlier.session == later.session
-                return None if follows and earlier.place < later.place else "they are not of one session in this order"
+                return None if _in_session(earlier, later) else "they are not of one session in this order"
             case "rw" if edge.row is None:
                 follows = earlier.start is not None and later.commit is not None and earlier.start < later.commit
                 return None if follows else "its snapshot was not taken before that commit"
@@ -133,6 +132,14 @@ class _Checker:
 
 def _content(writes: Writes) -> dict[str, Row | None]:
     return {name: values for _, name, values in rows_of(writes)}
+
+
+def _in_session(one: Transaction, other: Transaction) -> bool:
+    if one.session is None or one.session != other.session:
+        return False
+    if one.sno is None or other.sno is None:
+        return one.place < other.place
+    return one.sno < other.sno
 
 
 def _is_over(one: Transaction, other: Transaction) -> bool:

@@ -123,7 +123,11 @@ _RANK = {Kind.WR: 0, Kind.WW: 1, Kind.SESSION: 2, Kind.REAL_TIME: 3, Kind.RW: 4}
 
 
 def _in_session(one: Transaction, other: Transaction) -> bool:
-    return one.session is not None and one.session == other.session and one.place < other.place
+    if one.session is None or one.session != other.session:
+        return False
+    if one.sno is not None and other.sno is not None:
+        return one.sno < other.sno
+    return one.place < other.place
 
 
 def _over_before(one: Transaction, other: Transaction) -> bool:

@@ -480,4 +480,10 @@ def _times(log: ObjectLog) -> Times:
             sent.append(end)
         else:
             sent.append(invoked if invoked != MISSING else returned[place])
-    return Times(log.commits, returned, sent, array("q", log.clocks))
+    numbers = log.numbers
+    if -1 in log.sessions:
+        numbers = array("q", numbers)
+        for place, session in enumerate(log.sessions):
+            if session < 0:
+                numbers[place] = MISSING
+    return Times(log.commits, returned, sent, array("q", log.clocks), log.sessions, numbers)

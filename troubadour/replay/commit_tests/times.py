@@ -22,8 +22,9 @@ class Times:
 
     The commit was not `sent` before; it was `answered` no later; the snapshot was not `asked` for before, and was taken
     (`opened`) no later; statement n was answered (`got[n]`) no later, and not sent before `put[n]`. `rank` is the place
-    in the hint order, which is that of a session's transactions; only a commit that is known was `answered_at_all`. An
-    aborted one still had its locks when its last successful statement was sent (`locked_at`, or later).
+    in the hint order, which is that of a session's transactions, for certain where the log has them `numbered`; only a
+    commit that is known was `answered_at_all`. An aborted one still had its locks when its last successful statement
+    was sent (`locked_at`, or later).
     """
 
     clock: str | None
@@ -41,6 +42,7 @@ class Times:
     put: tuple[int | None, ...] = ()
     opened: int | None = None
     locked_at: int | None = None
+    numbered: bool = False
 
 
 def times_of(
@@ -73,6 +75,7 @@ def times_of(
         put=put,
         opened=taken_by(transaction, got, opening(transaction, dialect, tables)),
         locked_at=_locked_at(transaction, put),
+        numbered=transaction.sno is not None,
     )
 
 
@@ -397,7 +400,8 @@ def comes_before(earlier: Times, later: Times) -> bool:
         return False
     over = min((time for time in (later.returned, later.answered) if time is not None), default=None)
     begun = max((time for time in (earlier.invoked, earlier.asked) if time is not None), default=None)
-    if earlier.clock == later.clock and over is not None and begun is not None and over < begun:
+    certain = earlier.numbered and later.numbered
+    if not certain and earlier.clock == later.clock and over is not None and begun is not None and over < begun:
         return False  # the client knows better than the hint order
     return earlier.rank < later.rank
 
