@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from sql_semantics.library import SqlLibrary
+    from troubadour.model.objects import ObjectLog
 
 _LONGEST = 480
 _LONGEST_LOOKED_AT = 1 << 16
@@ -108,6 +109,16 @@ def load(paths: Sequence[str], *, streamed: bool = False) -> Log:
 
     try:
         return read_log(list(paths), spill_bytes=STREAMED_BYTES if streamed else SPILL_BYTES)
+    except LogError as error:
+        refuse(str(error))
+
+
+def load_either(paths: Sequence[str]) -> Log | ObjectLog:
+    """Read a log, one of operations on objects as such; ends with exit status 2 where it cannot be used."""
+    from troubadour.formats import read_either
+
+    try:
+        return read_either(list(paths))
     except LogError as error:
         refuse(str(error))
 

@@ -12,12 +12,14 @@ import click
 from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
 from troubadour.cli.certify import certify
-from troubadour.cli.common import emit, library_of, load, opened, refuse
-from troubadour.formats import write_log
+from troubadour.cli.common import emit, library_of, load, load_either, opened, refuse
+from troubadour.formats import write_log, write_objects
+from troubadour.formats.objects.expand import expanded
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Header, LogError, Transaction
-from troubadour.report.transactions import transaction_lines
+from troubadour.model.objects import ObjectLog
+from troubadour.report.transactions import operation_lines, transaction_lines
 
 LOGS = click.argument("logs", metavar="LOG...", nargs=-1, required=True)
 OUT = click.option(
@@ -145,9 +147,12 @@ def stats(logs: tuple[str, ...]) -> None:
     Example:
       troubadour log stats logs/recorded/bank-snapshot-20.jsonl.gz
     """
-    from troubadour.tools.stats import count, stats_lines
+    from troubadour.tools.stats import count, object_lines, stats_lines
 
-    found = load(logs)
+    found = load_either(logs)
+    if isinstance(found, ObjectLog):
+        emit("\n".join(object_lines(found)))
+        return
     emit("\n".join(stats_lines(found, count(found))))
 
 
@@ -166,14 +171,16 @@ def show(logs: tuple[str, ...], ids: tuple[str, ...], sessions: tuple[str, ...],
       troubadour log show run.jsonl --id c1-17 --id c2-4
       troubadour log show run.jsonl --match "balance - " --first 5
     """
-    found = load(logs)
+    either = load_either(logs)
+    found = expanded(either) if isinstance(either, ObjectLog) else either
     shown = 0
-    for transaction in found.transactions:
+    for place, transaction in enumerate(found.transactions):
         if (ids and str(transaction.id) not in ids) or (sessions and transaction.session not in sessions):
             continue
-        if match is not None and not any(match in statement.sql for statement in transaction.statements):
+        told = operation_lines(either, either.order[place]) if isinstance(either, ObjectLog) else None
+        if match is not None and not any(match in text for text in told or (one.sql for one in transaction.statements)):
             continue
-        emit("\n".join(transaction_lines(transaction)))
+        emit("\n".join(transaction_lines(transaction, told)))
         shown += 1
         if shown == first:
             break
@@ -235,10 +242,13 @@ def cut(logs: tuple[str, ...], out: Path, number: int) -> None:
     Example:
       troubadour log cut run.jsonl --first 500 --out small.jsonl
     """
-    from troubadour.tools.cut import first
+    from troubadour.tools.cut import first, first_objects
 
-    found = load(logs)
-    _write(logs, out, found.header, lambda: first(found, number))
+    found = load_either(logs)
+    if isinstance(found, ObjectLog):
+        _write_objects(logs, out, lambda: first_objects(found, number))
+    else:
+        _write(logs, out, found.header, lambda: first(found, number))
 
 
 @log.command()
@@ -251,8 +261,28 @@ def merge(logs: tuple[str, ...], out: Path) -> None:
     Example:
       troubadour log merge run.jsonl run.*.jsonl --out all.jsonl.gz
     """
-    found = load(logs)
-    _write(logs, out, found.header, lambda: found.transactions)
+    found = load_either(logs)
+    if isinstance(found, ObjectLog):
+        _write_objects(logs, out, lambda: found)
+    else:
+        _write(logs, out, found.header, lambda: found.transactions)
+
+
+@log.command()
+@LOGS
+@OUT
+def expand(logs: tuple[str, ...], out: Path) -> None:
+    """Write a log of operations on objects as the SQL that they stand for: it has the same verdict at every level.
+
+    \b
+    Example:
+      troubadour log expand registers.jsonl --out sql.jsonl
+    """
+    found = load_either(logs)
+    if not isinstance(found, ObjectLog):
+        refuse("expand: this is a log of SQL statements already")
+    as_sql = expanded(found)
+    _write(logs, out, as_sql.header, lambda: as_sql.transactions)
 
 
 @log.command()
@@ -328,7 +358,9 @@ def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
     from troubadour.audit.driver import audit as decide
     from troubadour.tools.anonymize import Anonymizer
 
-    found = load(logs)
+    found = load_either(logs)
+    if isinstance(found, ObjectLog):
+        refuse("anonymize: not for a log of operations on objects; troubadour log expand writes it as SQL, which is")
     try:
         before = decide(found, library_of(found), Options(isolation), lambda phase, done, total: None)
         anonymizer = Anonymizer(found, library_of(found))
@@ -351,9 +383,26 @@ def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
     emit(f"verdict before and after: {before.status.value}, {before.verified_prefix:,} transactions explained")
 
 
-def _write(logs: Iterable[str], out: Path, header: Header, transactions: Callable[[], Iterable[Transaction]]) -> None:
+def _write_objects(logs: Iterable[str], out: Path, made: Callable[[], ObjectLog]) -> None:
+    _refuse_to_overwrite(logs, out)
+    try:
+        found = made()
+        write_objects(out, found)
+    except (LogError, ValueError) as error:
+        out.unlink(missing_ok=True)
+        refuse(str(error))
+    except OSError as error:
+        refuse(f"{out}: {error.strerror}")
+    emit(f"{out}: {len(found):,} transactions")
+
+
+def _refuse_to_overwrite(logs: Iterable[str], out: Path) -> None:
     if out.exists() and any(Path(name).exists() and out.samefile(name) for name in logs):
         refuse(f"--out: {out} is one of the logs")
+
+
+def _write(logs: Iterable[str], out: Path, header: Header, transactions: Callable[[], Iterable[Transaction]]) -> None:
+    _refuse_to_overwrite(logs, out)
     count = 0
 
     def counted() -> Iterable[Transaction]:

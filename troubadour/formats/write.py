@@ -201,7 +201,7 @@ def objects_header_json(log: ObjectLog) -> dict[str, Any]:
     their other initial values (they become `rows` lines)."""
     entry = header_json(log.header)
     if not log.header.dialect:
-        entry["dialect"] = None
+        del entry["dialect"]
     if not log.header.schema:
         del entry["schema"]
     entry["objects"] = {definition.name: definition.type for definition in log.objects}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from troubadour.model.log import Begin, JsonValue, ObservedRows, Statement, Transaction, TransactionId
+from troubadour.model.objects import READ, WRITE, ObjectLog
 from troubadour.model.values import REDACTED
 
 _STATEMENTS = 8
@@ -19,8 +20,8 @@ def name(identifier: TransactionId) -> str:
     return identifier if isinstance(identifier, str) else str(identifier)
 
 
-def transaction_lines(transaction: Transaction) -> Iterator[str]:
-    """A line with its times, and one for each statement."""
+def transaction_lines(transaction: Transaction, told: Sequence[str] | None = None) -> Iterator[str]:
+    """A line with its times, and one for each statement, or for each operation as `told`."""
     facts = [transaction.status] if transaction.status != "committed" else []
     if transaction.session is not None:
         facts.append(f"session {transaction.session}")
@@ -31,10 +32,25 @@ def transaction_lines(transaction: Transaction) -> Iterator[str]:
     if transaction.begin is not None:
         facts.append(_begin_text(transaction.begin))
     yield name(transaction.id) + (f"  ({', '.join(facts)})" if facts else "")
+    if told is not None:
+        yield from (f"  {line}" for line in told)
+        return
     for statement in transaction.statements[:_STATEMENTS]:
         yield f"  {statement_line(statement)}"
     if len(transaction.statements) > _STATEMENTS:
         yield f"  ... and {len(transaction.statements) - _STATEMENTS} more statements"
+
+
+def operation_lines(log: ObjectLog, place: int) -> list[str]:
+    """The operations of a transaction, a line each: ``kv 7 = 3`` read, ``kv 7 := 4`` written, ``l 1 += 9`` appended,
+    added or counted."""
+    signs = {READ: "=", WRITE: ":="}
+    found = []
+    for one in log.operations(place):
+        value = msgspec.json.encode(one.value).decode() if one.known else "?"
+        key = msgspec.json.encode(one.key).decode()
+        found.append(f"{log.objects[one.object].name} {_cut(key, 60)} {signs.get(one.kind, '+=')} {_cut(value, _SQL)}")
+    return found
 
 
 def _begin_text(begin: Begin) -> str:

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from troubadour.formats.objects.read import kept
 from troubadour.model.log import Log, LogError, Transaction
+from troubadour.model.objects import ABORTED, MISSING, READ, UNKNOWN, UNREAD, ObjectLog
 
 
 def first(log: Log, number: int) -> Iterator[Transaction]:
@@ -38,6 +40,30 @@ def first(log: Log, number: int) -> Iterator[Transaction]:
             sent = transaction.invoked
         if sent is None or sent <= last:
             yield blind(transaction)
+
+
+def first_objects(log: ObjectLog, number: int) -> ObjectLog:
+    """The same of a log of operations on objects. Raises LogError."""
+    places = list(log.order[:number])
+    known = len(places)
+    if known < len(log):
+        returned = [log.returned[place] for place in places if log.statuses[place] != UNKNOWN]
+        answered = [log.returned[place] for place in places if log.returned[place] != MISSING]
+        if len(set(log.clocks)) > 1 or not answered or MISSING in returned:
+            raise LogError(
+                "cut needs client times of one clock, to tell which commits the first transactions may have seen"
+            )
+        last = max(answered)
+        for place in log.order[known:]:
+            sent = log.end_invoked[place] if log.end_invoked[place] != MISSING else log.invoked[place]
+            if log.statuses[place] != ABORTED and (sent == MISSING or sent <= last):
+                places.append(place)
+    found = kept(log, places)
+    for position in range(found.first[known], len(found.kinds)):
+        if found.kinds[position] == READ:
+            found.values[position] = UNREAD
+    found.order.extend(range(len(places)))
+    return found
 
 
 def blind(transaction: Transaction) -> Transaction:

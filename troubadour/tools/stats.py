@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from troubadour.model.log import Log, Transaction
+from troubadour.model.objects import ABORTED, COMMITTED, KINDS, MISSING, READ, UNKNOWN, UNREAD, ObjectLog
 
 
 @dataclass(slots=True)
@@ -87,6 +89,27 @@ def stats_lines(log: Log, stats: Stats) -> Iterator[str]:
     tables = ", ".join(f"{table} ({'unknown' if n < 0 else f'{n:,} rows'})" for table, n in rows.items())
     yield _line("initial state", tables or "every table is empty")
     yield _line("schema", f"{len(header.schema)} statements, {len(header.procedures)} routines")
+
+
+def object_lines(log: ObjectLog) -> Iterator[str]:
+    """The counts of a log of operations on objects, as aligned lines."""
+    levels = Counter(log.level_names[level] or log.header.isolation or "(none named)" for level in log.levels)
+    yield _line("objects", ", ".join(f"{one.name} ({one.type})" for one in log.objects))
+    yield _line("levels", _counted(levels))
+    counts = [log.count(status) for status in (COMMITTED, ABORTED, UNKNOWN)]
+    yield _line("transactions", "{:,} committed, {:,} aborted, {:,} unknown".format(*counts))
+    timed = len(log) - log.commits.count(MISSING)
+    yield _line("", f"{timed:,} with a commit time")
+    yield _line("sessions", f"{len(log.session_names):,}")
+    kinds = Counter({name: log.kinds.count(kind) for kind, name in enumerate(KINDS)})
+    yield _line("operations", f"{len(log.kinds):,}: {_counted(+kinds)}")
+    if len(log):
+        longest = max(last - first for first, last in pairwise(log.first))
+        yield _line("", f"{len(log.kinds) / len(log):.1f} in a transaction, {longest} at most")
+    reads = sum(1 for kind, value in zip(log.kinds, log.values, strict=True) if kind == READ and value != UNREAD)
+    yield _line("answers", f"{reads:,}")
+    keys = Counter(subject for subject, _ in set(zip(log.subjects, log.keys, strict=True)))
+    yield _line("keys", ", ".join(f"{keys[number]:,} of {one.name}" for number, one in enumerate(log.objects)))
 
 
 def _counted(counts: Counter[str]) -> str:
