@@ -195,7 +195,7 @@ FIGURE_12: Steps = [
 """What t4 reads of B is newer than one prepared write and older than another, which it has seen on A."""
 FIGURES = {
     "8a": ("tapir", "w1 w2; r1 r2", FIGURE_8A, set(PROTOCOL_LEVELS)),
-    "8b": ("tapir", "r1 r2; w1; w2", FIGURE_8B, {"strict-serializable"}),
+    "8b": ("tapir", "r1 r2 @1; w1 @1; w2 @2", FIGURE_8B, {"strict-serializable"}),
     "12": ("tapir-conference", "w2; w2; r2 w1 w2; r1 r2", FIGURE_12, set(PROTOCOL_LEVELS)),
 }
 

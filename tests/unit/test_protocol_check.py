@@ -7,6 +7,7 @@ import re
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ from troubadour.protocols.proofs.obligations import invariants_of, obligations_o
 from troubadour.protocols.proofs.prove import Clock, Prover
 from troubadour.protocols.runs.machine import Bound
 from troubadour.protocols.runs.possible import Possible
+from troubadour.protocols.runs.simulate import read_programs
+from troubadour.protocols.runs.trace import Seen, clients_of
 from troubadour.report.protocol import render_check_text
 from troubadour.solver.protocols import Reading
 from troubadour.solver.session import Answer
@@ -49,7 +52,7 @@ class Register(Protocol):
 
     @event(refines="commit")
     def write(s, t: Txn, k: Key, v: Val):
-        guard(s.phase(t) == "read", writes(t, k))
+        guard(s.phase(t) == "read", forall(Key, lambda j: writes(t, j) == (j == k)))
         commit(t, reads=s.seen, writes={k: v})
         return s.but(value={k: v}, phase={t: "done"})
 
@@ -483,3 +486,97 @@ def test_a_run_is_a_log(tmp_path: Path) -> None:
     again = tmp_path / "again.jsonl"
     CliRunner().invoke(cli, ["protocol", "run", "s2pl", "--seed", "3", "--out", str(again)])
     assert again.read_bytes() == path.read_bytes()
+
+
+STRANGERS = Path(__file__).parents[1] / "data" / "strangers-3"
+
+
+def test_a_proof_at_a_level_of_real_time_needs_a_run_that_has_it() -> None:
+    """Only what aborts returns, so real time orders nothing that commits."""
+    ended = check(f"{STRANGERS / 'stale_abort.py'}:StaleAbort", "--level", "strict-serializable", "--format", "json")
+    assert (ended.status, ended.json["verdict"]) == (3, "open")
+    assert ended.json["obligations"]["proved"] == ended.json["obligations"]["total"]
+    assert ended.json["reason"].startswith("no committed transaction returns before another one begins")
+    assert ended.json["committed"] == ["r1", "r1 r2", "w1", "w1 w2"]
+    assert "r1 w1" in ended.json["never_committed"]
+
+
+def test_histories_carry_their_clients_whatever_the_model_asks_for() -> None:
+    name, programs = f"{STRANGERS / 'mvto.py'}:MVTO", "w1 @1; r1 @1"
+    ended = check(name, "--level", "causal", "--programs", programs, "--format", "json")
+    assert (ended.status, ended.json["audit"]["verdict"]) == (1, "violation")
+
+
+def test_a_clients_transactions_that_overlap_are_two_clients() -> None:
+    programs = read_programs("w1 @1; w1 @1; w1 @1; w1 @2", Bound(transactions=4))
+    commits = tuple((t, (), ((0, t),)) for t in (2, 1, 3, 4))
+    after = ((1, frozenset[int]()), (2, frozenset[int]()), (3, frozenset({1, 2})), (4, frozenset[int]()))
+    clients = clients_of(programs, Seen(after, commits))
+    assert clients[1] == clients[3] != clients[2] != clients[4] != clients[1]
+
+
+def test_a_choice_within_the_quantifier_of_a_choice() -> None:
+    assert check(f"{STRANGERS / 'nest_min.py'}:Nest", "--format", "json").status == 0
+
+
+@pytest.mark.parametrize(
+    ("writes", "word"),
+    [
+        ("{k: written(t, k)}", "commit's writes= drops a program's write"),
+        ("{k: written(t, k), j: written(t, j)}", "commit's writes= adds to a program's write"),
+    ],
+)
+def test_a_commit_that_writes_something_else_than_its_program_is_refused(
+    tmp_path: Path, writes: str, word: str
+) -> None:
+    text = SERIAL.replace("def all_at_once(s, t: Txn)", "def all_at_once(s, t: Txn, k: Key, j: Key)")
+    text = text.replace("guard(~s.over(t))", "guard(~s.over(t), writes(t, k))")
+    refused(
+        check(
+            model(
+                tmp_path,
+                text.replace(
+                    "s.value(k))\n        return s.but(over", f"s.value(k), writes={writes})\n        return s.but(over"
+                ),
+            )
+        ),
+        word,
+    )
+
+
+def test_that_a_commit_may_drop_a_write_is_an_obligation(tmp_path: Path) -> None:
+    """Runs need not come to it."""
+    text = SERIAL.replace("commit(t, reads=", "guard(s.odd(k) | ~writes(t, k))\n        commit(t, writes={}, reads=")
+    read = load_model(
+        model(tmp_path, text.replace("(s, t: Txn):\n        guard", "(s, t: Txn, k: Key):\n        guard"))
+    )
+    names = [one.name for one in obligations_of(read, PROTOCOL_LEVELS[read.level])]
+    assert "a commit writes what its program writes" in names
+
+
+def test_the_time_limit_holds_for_the_models_own_code(tmp_path: Path) -> None:
+    for text in ("while True:\n    pass\n\nclass X(Protocol):\n    pass\n", _DEAF):
+        begun = time.monotonic()
+        said = check(model(tmp_path, text), "--timeout", "1", "--format", "json")
+        assert (said.status, said.json["verdict"], said.json["reason"]) == (3, "open", "the time limit was reached")
+        assert time.monotonic() - begun < 30
+    assert check(model(tmp_path, _DEAF), "--timeout", "1").out.startswith("OPEN: the time limit was reached")
+
+
+_DEAF = """
+class Deaf(Protocol):
+    level = "serializable"
+    value = state(Key, to=Val)
+
+    @event(refines="commit")
+    def never(s, t: Txn):
+        while True:
+            try:
+                sum(range(1000))
+            except BaseException:
+                pass
+"""
+
+
+def test_that_a_model_is_executed_is_said() -> None:
+    assert "run as Python" in " ".join(CliRunner().invoke(cli, ["protocol", "check", "--help"]).output.split())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from troubadour.cli.common import emit, library_of, progress_bar, refuse
+from troubadour.cli.supervision import Bounds, supervise
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
@@ -24,13 +25,17 @@ from troubadour.protocols.loading import SHIPPED, load_model
 from troubadour.protocols.terms import ModelError
 
 if TYPE_CHECKING:
+    from troubadour.cli.supervision import Work
     from troubadour.protocols.check import Outcome
     from troubadour.protocols.language import Model
     from troubadour.protocols.runs.trace import Trace
 
 EXIT = {"proved": 0, "refuted": 1, "open": 3}
 BOUNDS = ("keys", "clients", "transactions", "times", "operations")
-MODEL = f"MODEL: {', '.join(SHIPPED)}, or file.py:Class for one of your own (docs/protocols.md)."
+MODEL = (
+    f"MODEL: {', '.join(SHIPPED)}, or file.py:Class for one of your own (docs/protocols.md). A file is run as Python, "
+    "with all that you may do: check one that is not yours as you would any program."
+)
 
 
 @click.group()
@@ -84,7 +89,7 @@ def _bound(context: click.Context, parameter: click.Parameter, given: str | None
     default="",
     metavar="TEXT",
     help="What the transactions do in the runs that are tried first: 'w1 w2 @1; r1 r2 @2' is one that writes keys 1 "
-    "and 2, of client 1, and one that reads them, of client 2.",
+    "and 2, of client 1, and one that reads them, of client 2. Without @ it is of client 1.",
 )
 @click.option(
     "--out",
@@ -113,6 +118,39 @@ def check_command(
     for option, name in (("--level", level), ("--keeping", keeping)):
         if name is not None and name not in PROTOCOL_LEVELS:
             refuse(f"{option}: unknown level {name!r}; known are {', '.join(PROTOCOL_LEVELS)}")
+    bounds = Bounds(timeout + _AUDIT)
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+    def work(_work: Work) -> int:
+        return _check(model, level, bound, timeout, keeping, programs, out, form, color=color)
+
+    ended = supervise(work, bounds)
+    if ended.reason is None:
+        emit(ended.out.removesuffix("\n")) if ended.out else None
+        sys.exit(ended.status)
+    from troubadour.report.protocol import render_stopped
+
+    emit(render_stopped(model, level, ended.reason, round(bounds.spent(), 1), form=form))
+    sys.exit(EXIT["open"])
+
+
+_AUDIT = 0.6
+"""Seconds beyond the time limit that the audit of a refutation has."""
+
+
+def _check(
+    model: str,
+    level: str | None,
+    bound: dict[str, int],
+    timeout: float,
+    keeping: str | None,
+    programs: str,
+    out: Path | None,
+    form: str,
+    *,
+    color: bool,
+) -> int:
+    """The check, whose exit status it answers, and what it prints."""
     begun = time.monotonic()
     read = _load(model)
     from troubadour.protocols.check import Limits, check
@@ -137,9 +175,8 @@ def check_command(
     if form == "json":
         emit(render_check_json(outcome, limits, refutation, seconds))
     else:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         emit(render_check_text(outcome, limits, refutation, seconds, color=color))
-    sys.exit(EXIT[outcome.verdict.value])
+    return EXIT[outcome.verdict.value]
 
 
 def _operations(given: int | None) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """A protocol checked at a level: random runs, proof, bounded search (docs/protocols.md).
 
-PROVED: every obligation was, twice, and a run commits by every commit event. REFUTED: a run is there whose history
+PROVED: every obligation was, twice, a run commits by every commit event, and where the level keeps an order of time a
+run has it. REFUTED: a run is there whose history
 the level does not allow (the caller has its log audited, too). OPEN: neither; a counterexample to induction refutes
 nothing. Does not know how this is shown.
 """
@@ -167,6 +168,8 @@ def _conclude(outcome: Outcome) -> None:
     elif outcome.obligations and len(outcome.decided) == len(outcome.obligations) and not outcome.failed:
         if missing:
             outcome.reason = f"{_unreached(outcome, missing)}, so the proof may be of nothing"
+        elif (lack := outcome.found.committed.lacks(outcome.level)) is not None:
+            outcome.reason = f"{lack} in any run tried, so the proof may be of nothing where order is kept"
         else:
             outcome.verdict = Verdict.PROVED
             outcome.reason = None
@@ -193,6 +196,7 @@ def _random_runs(
             return None
         outcome.runs += 1
         outcome.found.events.update(taken.event.name for taken in trace.steps)
+        outcome.found.committed.note(trace.programs, trace.seen)
         if judge.refuses(trace.programs, trace.initial, trace.seen):
             return trace
     return None
@@ -244,7 +248,7 @@ def _part_for_reasons(clock: Clock) -> Callable[[], float]:
 def _reach(outcome: Outcome, judge: Judge, clock: Clock, limits: Limits) -> None:
     """More runs where an event was not taken yet: a proof of what never happens says nothing."""
     first = limits.runs
-    while outcome.unreached and first < 10 * limits.runs:
+    while (outcome.unreached or outcome.found.committed.lacks(outcome.level)) and first < 10 * limits.runs:
         wrong = _random_runs(outcome, judge, clock, first, limits.runs)
         assert wrong is None, "a run breaks what was proved"
         first += limits.runs

@@ -13,6 +13,7 @@ from troubadour.model.verdict import Verdict as AuditVerdict
 from troubadour.protocols.check import Limits, Outcome, Verdict
 from troubadour.protocols.proofs.obligations import Obligation
 from troubadour.protocols.proofs.prove import Way
+from troubadour.protocols.runs.committed import shapes
 from troubadour.protocols.runs.machine import Taken
 from troubadour.protocols.runs.possible import Possible
 from troubadour.report.json_report import render_json
@@ -37,13 +38,13 @@ def render_check_text(
     lines = [_headline(outcome, limits)]
     match outcome.verdict:
         case Verdict.PROVED:
-            lines += [_proof(outcome, limits, seconds), TWICE]
+            lines += [_proof(outcome, limits, seconds), _committed(outcome, limits), TWICE]
         case Verdict.REFUTED:
             assert outcome.trace is not None and refutation is not None
             lines += _run(outcome)
             lines += ["", render_text(refutation.audited, refutation.log, color=color)]
         case Verdict.OPEN:
-            lines += [*_lacking(outcome), _reached(outcome, limits)]
+            lines += [*_lacking(outcome), _reached(outcome, limits), _committed(outcome, limits)]
             if outcome.trace is not None and refutation is not None:
                 lines += [*_run(outcome), "", render_text(refutation.audited, refutation.log, color=color)]
     if outcome.verdict is not Verdict.PROVED:
@@ -73,6 +74,14 @@ def _proof(outcome: Outcome, limits: Limits, seconds: float) -> str:
     return f"{len(outcome.obligations)} obligations: {parts} · {where} · {seconds:.0f} s"
 
 
+def _committed(outcome: Outcome, limits: Limits) -> str:
+    """The programs that committed in runs: a proof says nothing of those that never do."""
+    found = outcome.found.committed.shapes
+    never = [str(one) for one in shapes(limits.bound.keys) if one not in found]
+    told = ", ".join(str(one) for one in shapes(limits.bound.keys) if one in found) or "none"
+    return f"programs that committed in runs: {told}" + (f"; that never did: {', '.join(never)}" if never else "")
+
+
 def _run(outcome: Outcome) -> Iterator[str]:
     assert outcome.trace is not None
     programs = outcome.trace.programs
@@ -80,8 +89,7 @@ def _run(outcome: Outcome) -> Iterator[str]:
         if any(taken.transaction == t for taken in outcome.trace.steps):
             reads = "".join(f" r{k + 1}" for k, there in enumerate(programs.reads[t]) if there)
             writes = "".join(f" w{k + 1}" for k, there in enumerate(programs.writes[t]) if there)
-            client = f" of client c{programs.client[t] + 1}" if outcome.model.uses_clients else ""
-            yield f"  t{t}{client}:{reads}{writes}"
+            yield f"  t{t} of client c{programs.client[t] + 1}:{reads}{writes}"
     for number, taken in enumerate(outcome.trace.steps, 1):
         yield f"  {number:>3} {_step(taken)}"
 
@@ -173,6 +181,8 @@ def render_check_json(outcome: Outcome, limits: Limits, refutation: Refutation |
             "cut": found.cut,
             "runs": outcome.runs,
         },
+        "committed": sorted(map(str, found.committed.shapes)),
+        "never_committed": [str(one) for one in shapes(bound.keys) if one not in found.committed.shapes],
         "unreached": {name: outcome.possible.get(name, Possible.UNKNOWN).value for name in outcome.unreached},
         "trace": None if outcome.trace is None else [_step(taken) for taken in outcome.trace.steps],
         "audit": None if audited is None else json.loads(render_json(audited)),
@@ -180,3 +190,12 @@ def render_check_json(outcome: Outcome, limits: Limits, refutation: Refutation |
         "seconds": seconds,
     }
     return json.dumps(said, ensure_ascii=False)
+
+
+def render_stopped(model: str, level: str | None, reason: str, seconds: float, *, form: str) -> str:
+    """What is said of a check that could not even end by itself: its model's own code had not ended."""
+    if form != "json":
+        return f"OPEN{'' if level is None else f' at {level}'}: {reason}\n{seconds:.1f} s"
+    keys = ("obligations", "counterexample_to_induction", "bounded", "committed", "never_committed", "unreached")
+    said = {"verdict": Verdict.OPEN.value, "model": model, "level": level, **dict.fromkeys((*keys, "trace", "audit"))}
+    return json.dumps({**said, "reason": reason, "seconds": seconds}, ensure_ascii=False)

@@ -16,6 +16,7 @@ from troubadour.protocols.terms import (
     KEY,
     TXN,
     VAL,
+    ModelError,
     Sort,
     Term,
     all_of,
@@ -24,6 +25,7 @@ from troubadour.protocols.terms import (
     negation,
     quantify,
     rebuild,
+    show,
     substitute,
     var,
     walk,
@@ -70,19 +72,23 @@ def normal(one: Term, positive: bool = True) -> Term:
 
 
 def _lifted(one: Term) -> Term:
-    """A condition without the first choice within it that a quantifier decides."""
-    choice: list[Term] = []
-
-    def visit(inner: Term) -> None:
-        if inner.op == "ite" and has_quantifier(inner.args[0]):
-            choice.append(inner)
-
-    walk(one, visit)
-    condition, then, other = choice[-1].args
+    """A condition without a choice within it that a quantifier decides. One within a quantifier is lifted when that is
+    what is looked at: its condition may be about what the quantifier names."""
+    choice = _choice(one)
+    if choice is None:
+        raise ModelError(f"a quantifier has no place in {show(one)}")
+    condition, then, other = choice.args
     return any_of(
-        all_of(condition, _replaced(one, choice[-1], then)),
-        all_of(negation(condition), _replaced(one, choice[-1], other)),
+        all_of(condition, _replaced(one, choice, then)), all_of(negation(condition), _replaced(one, choice, other))
     )
+
+
+def _choice(one: Term) -> Term | None:
+    if one.op in ("forall", "exists") or not has_quantifier(one):
+        return None
+    if one.op == "ite" and has_quantifier(one.args[0]):
+        return one
+    return next((found for part in one.args if isinstance(part, Term) and (found := _choice(part)) is not None), None)
 
 
 def _replaced(one: Term, old: Term, new: Term) -> Term:

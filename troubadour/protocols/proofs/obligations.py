@@ -176,6 +176,8 @@ def _full_views(model: Model, level: ProtocolLevel, versions: Claim) -> Iterator
             yield proved("commit reads the newest versions", implies(reads(t, key), equal(read, newest(start, key))))
             value = ite(made.wrote(key), made.value(key), newest(start, key))
             yield proved("commit writes the newest versions", equal(newest(after, key), value))
+            if made.wrote(key) is not writes(t, key):
+                yield proved("a commit writes what its program writes", equal(made.wrote(key), writes(t, key)))
             yield proved("a transaction commits once", negation(start.committed(t)))
         yield from _times(model, level, one, proved)
 

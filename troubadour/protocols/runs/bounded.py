@@ -12,6 +12,7 @@ from itertools import permutations, product
 
 from troubadour.protocols.levels import ProtocolLevel
 from troubadour.protocols.runs.abstract import explains
+from troubadour.protocols.runs.committed import CommittedPrograms
 from troubadour.protocols.runs.history import History
 from troubadour.protocols.runs.machine import Bound, Machine, Programs, State, Taken
 from troubadour.protocols.runs.trace import Seen, Trace, history_of
@@ -24,7 +25,7 @@ STATES = 40_000
 class Found:
     """What a search came to: `trace` None: nothing within it. `states`, `programs`: how far it got; `cut`: sets of
     programs whose states were not all looked at; `operations`: up to so many reads and writes in all were tried, every
-    set of programs; `events`: those taken somewhere."""
+    set of programs; `events`: those taken somewhere; `committed`: what committed in runs."""
 
     trace: Trace | None = None
     states: int = 0
@@ -32,6 +33,7 @@ class Found:
     cut: int = 0
     operations: int = 0
     events: set[str] = field(default_factory=set)
+    committed: CommittedPrograms = field(default_factory=CommittedPrograms)
 
 
 class Judge:

@@ -184,6 +184,7 @@ class Machine:
         commit = None
         if one.commit is not None:
             commit = Committed(*one.commit(state, reads, writes, clients, *arguments))
+            _check_writes(one.event, commit, () if t is None else writes[t])
         return Taken(one.event, arguments, t, after, commit)
 
     def _later_of_alike(self, state: State, issued: int, t: int, programs: Programs) -> bool:
@@ -431,6 +432,18 @@ class Machine:
                 return f"(({parts[0]}) * {self.bound.keys} + {parts[1]})"
             case _:
                 return "0"
+
+
+def _check_writes(event: Event, commit: Committed, program: Sequence[bool]) -> None:
+    """That a commit writes the keys that its program does. Raises ModelError."""
+    wanted = {key for key, there in enumerate(program) if there}
+    for what, keys in (("drops", wanted - commit.writes.keys()), ("adds to", commit.writes.keys() - wanted)):
+        if keys:
+            named = " ".join(f"w{key + 1}" for key in sorted(wanted)) or "no key"
+            raise ModelError(
+                f"{event.name}: commit's writes= {what} a program's writes: the program writes {named}, key"
+                f" {min(keys) + 1} is {'not written' if what == 'drops' else 'written'}"
+            )
 
 
 def _name(one: Term) -> str:

@@ -59,16 +59,35 @@ class Trace:
 
 
 def history_of(machine: Machine, programs: Programs, initial: State, seen: Seen) -> History:
-    """What the clients saw. A client's transactions are told to be its own where the protocol asks for clients."""
+    """What the clients saw."""
     after = dict(seen.after)
-    clients = machine.model.uses_clients
+    clients = clients_of(programs, seen)
     transactions = tuple(
-        HistoryTransaction(
-            t, dict(reads), dict(writes), after.get(t, frozenset()), programs.client[t] if clients else None
-        )
+        HistoryTransaction(t, dict(reads), dict(writes), after.get(t, frozenset()), clients[t])
         for t, reads, writes in seen.commits
     )
     return History(transactions, initial_values(machine, programs, initial))
+
+
+def clients_of(programs: Programs, seen: Seen) -> dict[int, int]:
+    """By committed transaction its client. A client has one transaction at a time: where a protocol lets it begin
+    another one meanwhile, that is one of a further client."""
+    after = dict(seen.after)
+    committed = {t for t, _, _ in seen.commits}
+    sessions: dict[int, list[list[int]]] = {}
+    for t in [*(one for one, _ in seen.after if one in committed), *sorted(committed - after.keys())]:
+        own = sessions.setdefault(programs.client[t], [])
+        session = next((one for one in own if one[-1] in after.get(t, ())), None)
+        if session is None:
+            own.append([t])
+        else:
+            session.append(t)
+    count = 1 + max(programs.client)
+    numbered: dict[int, int] = {}
+    for client, own in sessions.items():
+        for place, session in enumerate(own):
+            numbered.update(dict.fromkeys(session, client + place * count))
+    return numbered
 
 
 def initial_values(machine: Machine, programs: Programs, initial: State) -> dict[int, int]:
