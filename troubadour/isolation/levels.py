@@ -72,6 +72,7 @@ class Level:
     `locks`: what a query locks must not have been written since the snapshot either, and is not until the commit; the
     parent of a new reference is one that is read. `commits`: a commit that was answered before another was sent stands
     before it.
+    `holds`: what a transaction reads and writes stays as it is until it ends, which only guides the search.
     `parts`: a log is correct
     where it is so at each of these levels, for itself; all else is then theirs."""
 
@@ -91,6 +92,7 @@ class Level:
     by_row: bool = False
     locks: bool = False
     commits: bool = False
+    holds: bool = False
     parts: tuple[str, ...] = ()
 
     @property
@@ -302,6 +304,7 @@ _LEVELS = (
         citation="MySQL 8.0 manual, 17.7.2.1 Transaction Isolation Levels",
         dialect="mysql",
         commits=True,
+        holds=True,
     ),
     Level(
         "sqlite",

@@ -37,6 +37,7 @@ from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
 from troubadour.search.symbolic.cegar import Unresolved
 from troubadour.search.symbolic.trace import SymbolicTrace
+from troubadour.search.turns import in_turns
 from troubadour.search.unhinted import THOROUGH, Unhinted
 
 FIRST_RUNS = 64
@@ -123,6 +124,9 @@ class Search:
             if inferred is not None:
                 self.verified = inferred.verified
                 return inferred
+            found = self._in_turns() if is_asked else None
+            if found is not None:
+                return found
             self._tightened.tighten()
             found = self._along_hint_order()
             return self._concrete(found) if isinstance(found.trace, SymbolicTrace) else found
@@ -134,6 +138,18 @@ class Search:
             return Found(self.frontier.trace, self.verified, stopped=Unresolved(reason))
         finally:
             self._tightened.loosen()
+
+    def _in_turns(self) -> Found | None:
+        """How a search ends along the ends of transactions that keep their locks; None where that does not explain the
+        log, or is the hint order."""
+        problem = self.problem
+        turns = None if problem.order_recorded or problem.leaves_readings_open else in_turns(problem)
+        if turns is None or turns == self._judged:
+            return None
+        with problem.budget.step("turns of locks") as tally:
+            found = self._nearby(turns)
+            tally.helped += found is not None
+        return found
 
     def _nearby(self, order: Sequence[int] | None = None) -> Found | None:
         """How a search ends that mends the hint order, or another one, briefly only; None where that does not explain

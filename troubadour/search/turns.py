@@ -1,0 +1,32 @@
+"""The order in which transactions that keep all their locks until they end took turns (Eswaran et al. 1976, two-phase
+locking): the order of their ends.
+
+Of two that met, the later one had its lock, and so its answer, after the earlier one had let it go; and only then was
+its own COMMIT sent. A client may hear of its commit much later. Does not know what they read.
+"""
+
+from __future__ import annotations
+
+from troubadour.search.problem.problem import Problem
+
+
+def in_turns(problem: Problem) -> list[int] | None:
+    """All that are judged, in that order as clients' times tell it; None where they do not, or where some transaction
+    lets a lock go before its end."""
+    ends: dict[int, int] = {}
+    for item in problem.judged:
+        end = _end(problem, item) if problem.levels[item].holds else None
+        if end is None or problem.times[item].clock != problem.times[problem.judged[0]].clock:
+            return None
+        ends[item] = end
+    return sorted(ends, key=lambda item: (ends[item], item))
+
+
+def _end(problem: Problem, item: int) -> int | None:
+    """A time at which it had all its locks: its COMMIT was sent, or, where it has none of its own or aborted, its last
+    statement that succeeded was answered."""
+    transaction, times = problem.transaction(item), problem.times[item]
+    if transaction.end is not None and item not in problem.aborted:
+        return times.sent
+    succeeded = [time for one, time in zip(transaction.statements, times.got, strict=True) if one.error is None]
+    return succeeded[-1] if succeeded else times.begun
