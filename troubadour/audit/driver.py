@@ -32,9 +32,10 @@ from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import parts_of
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
+from troubadour.model.witness import Witness
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
-from troubadour.replay import check
+from troubadour.replay import Refusal, check
 from troubadour.search.found import Found
 from troubadour.search.inference.key_mentions import name_all_rows
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
@@ -44,7 +45,8 @@ from troubadour.search.scheduler import Search
 from troubadour.search.unknown_rows import search_hidden
 
 SEARCHES = 8
-"""Searches of a log whose initial rows are unknown, each of which may discover further rows."""
+"""Searches of a log whose initial rows are unknown, each of which may discover further rows; and of one of which a
+witness was refused, each without the readings that were."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a phase, how much of it is done and how much there is."""
@@ -232,7 +234,7 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
     kept_back = None if options.timeout is None or not suspects else options.timeout * (1 - FOR_THE_LEAD)
     with options.budget.within(seconds=kept_back):
         verdict = _searched(problem, at, options, report)
-    if verdict.status is Status.UNDECIDED and suspects:
+    if verdict.status is Status.UNDECIDED and suspects and not problem.refused.count:
         with suppress(OutOfTime):
             verdict = blame(Question(problem, suspects=suspects)) or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
@@ -250,8 +252,9 @@ def _suspected(problem: Problem, lead: Sequence[TransactionId]) -> frozenset[int
 def _searched(problem: Problem, at: Callable[[str | None], Problem], options: Options, report: Progress) -> Verdict:
     total = len(problem.judged)
     name_all_rows(problem)
+    refused: Verdict | None = None
     for _ in range(SEARCHES):
-        named = problem.discovery.total
+        named, excluded = problem.discovery.total, problem.refused.count
         with options.budget.step("search") as tally:
             found = _first_look(problem, lambda done: report("searching", done, total))
             tally.helped += found is not None and _is_explained(found)
@@ -260,13 +263,20 @@ def _searched(problem: Problem, at: Callable[[str | None], Problem], options: Op
                 blamed = blame(Question(problem, looked=True))
             except OutOfTime as error:
                 return undecided(problem, 0, error)
-            if blamed is not None:
+            if blamed is not None and refused is None:
                 return blamed
             with options.budget.step("search") as tally:
                 found = Search(problem, None, lambda done: report("searching", done, total)).run()
                 tally.helped += _is_explained(found)
         report("searching", found.verified, total)
+        if refused is not None and not _is_explained(found):
+            # what was excluded may be right: nothing follows from finding no other
+            verdict = refused
+            break
         verdict = _conclude(problem, found, report)
+        if problem.refused.count > excluded:
+            refused = verdict
+            continue
         if verdict.status is Status.CORRECT or problem.discovery.total == named:
             break
         # rows were discovered that those before might have met
@@ -344,6 +354,18 @@ def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
     if refusal is not None:
         where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
         reason = f"the witness found was refused by replay{where}: {refusal.condition}: {refusal.text}"
+        _exclude(problem, found, witness, refusal)
         return verdict_on(problem, Status.UNDECIDED, 0, reason=reason)
     notes = notes_on_aborted(problem)
     return verdict_on(problem, Status.CORRECT, found.verified, witness=witness, notes=notes)
+
+
+def _exclude(problem: Problem, found: Found, witness: Witness, refusal: Refusal) -> None:
+    """Exclude what the refused transaction read where it stands, so that another search goes on without it."""
+    if refusal.transaction is None or refusal.transaction not in witness.order:
+        return
+    placements = found.trace.placements
+    place = witness.order.index(refusal.transaction)
+    choices = placements[place].choices
+    if choices is not None:
+        problem.refused.add([one.item for one in placements[:place]], placements[place].item, choices)

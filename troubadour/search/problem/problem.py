@@ -26,6 +26,7 @@ from troubadour.model.bounds import OutOfTime as OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.search.problem.answer_cache import KeptAnswers
 from troubadour.search.problem.budget import Budget
+from troubadour.search.problem.refused import Refused
 
 MANY_SILENT = 0.25
 """The part of a log's transactions that tell nothing of what they read from which on no reading is guessed."""
@@ -112,6 +113,7 @@ class Problem:
         if self.has_own_states and unknown:
             raise Unsupported("unknown initial rows at a level at which statements read states of their own")
         self.answers = KeptAnswers()
+        self.refused = Refused()
         self._prepared: dict[int, PreparedTransaction] = {}
         self._open: bool | None = None
         self._moving: dict[str, dict[int, set[int]]] | None = None

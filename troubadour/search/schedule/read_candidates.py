@@ -29,6 +29,7 @@ from troubadour.search.schedule.statement_reads import (
     likely,
     readings,
 )
+from troubadour.search.schedule.step import refused
 from troubadour.search.schedule.visible_sets import (
     TooManySets,
     reads_any_state,
@@ -257,6 +258,7 @@ def one_reading(
             candidate.failure = Failure(item, "time", text)
         else:
             candidate.choices = explicit.picking(picks)
+            candidate.failure = refused(trace, item, candidate.choices)
     return candidate, view
 
 

@@ -68,7 +68,16 @@ def run_on(
         choices = _explicit(trace, choices, view)
     if choices.newest is not None and not view.met and level.scope is Scope.TRANSACTION:
         choices = Choices(choices.state, choices.exceptions, hidden=choices.hidden, picks=choices.picks)
+    failure = failure or refused(trace, item, choices)
     return Candidate(item, choices, since, view, failure, again, asked)
+
+
+def refused(trace: Trace, item: int, choices: Choices) -> Failure | None:
+    """Why an item may not be placed next with a reading that explains it: replay refused that before."""
+    known = trace.problem.refused
+    if not known.count or not known.has([placement.item for placement in trace.placements], item, choices):
+        return None
+    return Failure(item, "replay", "replay refused this reading")
 
 
 def _attempt(
