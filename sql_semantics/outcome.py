@@ -12,8 +12,20 @@ from typing import Generic, TypeVar
 from sql_semantics.errors import SqlError
 from sql_semantics.terms import Guard, Scalar
 from sql_semantics.values.types import SqlType, Value
+from sql_semantics.view import RowId
 
 V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """A row of a table that was locked for a row of the answer: one of `rows`, which are alike. `keys`: see
+    `ir.queries.RowLock`; `values` as it was read."""
+
+    table: str
+    rows: tuple[RowId, ...]
+    values: tuple[Value, ...]
+    keys: tuple[int, ...] | None
 
 
 @dataclass(slots=True)
@@ -22,7 +34,8 @@ class ResultSet(Generic[V]):
     keys are tied; keys are comparable for equality only). `offset` and `limit` (None: no limit) still have to be
     applied to `rows`. `subset`: any of the rows may be missing (SKIP LOCKED). `optional`: it need not have been shown
     (the values of MySQL's OUT parameters reach a client as a last result set only through a prepared statement).
-    `rounded`: values among them are `Rounded`.
+    `rounded`: values among them are `Rounded`. `locked[i]`: what was locked for `rows[i]` if that was answered or
+    passed over by OFFSET; None where nothing was, or the view was told (`View.current`).
     """
 
     types: tuple[SqlType, ...]
@@ -33,6 +46,7 @@ class ResultSet(Generic[V]):
     subset: bool = False
     optional: bool = False
     rounded: bool = False
+    locked: list[tuple[Locked, ...]] | None = None
 
 
 @dataclass(slots=True)

@@ -118,10 +118,12 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class RowLock:
     """That a query locks the rows of the source at `place`. `keys`: the columns of the table's keys, where nobody waits
-    for the lock (FOR KEY SHARE) but who changes one of them; None where it is a stronger one."""
+    for the lock (FOR KEY SHARE) but who changes one of them; None where it is a stronger one. `shared`: others may lock
+    them so, too."""
 
     place: int
     keys: tuple[int, ...] | None = None
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -528,6 +528,7 @@ DUCKDB = Rules(
         limit_zero_runs_nothing=False,
         having_alone_reads_nothing=False,
         locked_joins_read_newest=False,
+        shares_rows_by_index=False,
         odd_window_arguments=False,
         sum_digits=38,
         averages_in_steps_from=(2,),

@@ -532,6 +532,7 @@ MYSQL = Rules(
         limit_zero_runs_nothing=False,
         having_alone_reads_nothing=False,
         locked_joins_read_newest=True,
+        shares_rows_by_index=True,
         odd_window_arguments=False,
         sum_digits=None,
         averages_in_steps_from=None,

@@ -550,6 +550,7 @@ POSTGRES = Rules(
         limit_zero_runs_nothing=True,
         having_alone_reads_nothing=True,
         locked_joins_read_newest=False,
+        shares_rows_by_index=False,
         odd_window_arguments=True,
         sum_digits=None,
         averages_in_steps_from=None,

@@ -507,6 +507,7 @@ SQLITE = Rules(
         limit_zero_runs_nothing=False,
         having_alone_reads_nothing=False,
         locked_joins_read_newest=False,
+        shares_rows_by_index=False,
         odd_window_arguments=False,
         sum_digits=None,
         averages_in_steps_from=None,

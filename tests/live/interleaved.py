@@ -37,7 +37,8 @@ class Product:
 
 @dataclass(slots=True)
 class Session:
-    """One connection in a thread of its own, and the transaction that it is in."""
+    """One connection in a thread of its own, and the transaction that it is in. `seen`: the first value of what its
+    last query answered, which stands for ``{seen}`` in later texts."""
 
     product: Product
     execute: Execute
@@ -47,6 +48,7 @@ class Session:
     line: dict[str, Any] = field(default_factory=dict)
     thread: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1))
     running: Future[None] | None = None
+    seen: Any = None
 
     @property
     def idle(self) -> bool:
@@ -63,6 +65,7 @@ class Session:
 
     def _step(self, sql: str) -> None:
         put = now()
+        sql = sql.replace("{seen}", "NULL" if self.seen is None else str(self.seen))
         line = self.line
         if not line:
             self.line = line = {"session": self.name, "invoked": put, "statements": [], "status": "committed"}
@@ -87,6 +90,7 @@ class Session:
         elif columns is None:
             statement["affected"] = count
         else:
+            self.seen = rows[0][0] if rows else None
             statement["result"] = {"columns": columns, "rows": [[plain(value) for value in row] for row in rows]}
         line["statements"].append(statement)
         if failed is not None and (not self.product.undoes or failed.startswith("40") or failed == "HY000"):

@@ -332,8 +332,8 @@ LEVELS = {level.name: level for level in _LEVELS}
 """All levels by name."""
 
 
-_REFUSING = {"mysql:repeatable-read": replace(LEVELS["mysql:repeatable-read"], conflict=Conflict.VERSIONS)}
-"""Levels on a server that refuses to write over what its snapshot does not have."""
+_REFUSING = {"mysql:repeatable-read": replace(LEVELS["mysql:repeatable-read"], conflict=Conflict.VERSIONS, locks=True)}
+"""Levels on a server that refuses to write over, or to lock, what its snapshot does not have."""
 
 
 def level_in(name: str, log: Log) -> Level | None:

@@ -13,6 +13,7 @@ from sql_semantics.products import PRODUCTS
 from sql_semantics.run import free_errors
 from sql_semantics.run.queries.existence import tells_existence
 from sql_semantics.run.writes.rows.constraints import may_clash
+from troubadour.execution.observations.locked_rows import claims
 from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.observations.raising import may_raise
 from troubadour.execution.prepared import PreparedStatement
@@ -36,7 +37,11 @@ def run_succeeded(prepared: PreparedStatement, view: WitnessView) -> str | None:
     if prepared.program is None:
         assert prepared.failure is not None
         raise prepared.failure
-    return mismatch(prepared.observation, prepared.program.run(view, prepared.arguments))
+    outcome = prepared.program.run(view, prepared.arguments)
+    text = mismatch(prepared.observation, outcome)
+    if text is None and view.locks:
+        view.lock(claims(prepared.observation, outcome))
+    return text
 
 
 def run_failed(prepared: PreparedStatement, view: WitnessView, catalog: Catalog, dialect: str) -> str | None:

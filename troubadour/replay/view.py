@@ -11,9 +11,11 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.walks.effects import within
+from sql_semantics.outcome import Locked
 from sql_semantics.run.writes.rows.chosen import last_rowid
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId
+from troubadour.execution.observations.locked_rows import Claim
 from troubadour.model.log import TransactionId
 from troubadour.replay.clustered import KeysWritten
 from troubadour.replay.store import RowName, Store, StoredTable, Versions
@@ -146,8 +148,7 @@ class WitnessView:
         if not (self.rechecks or self.locks) or versions is None or _name(row) in self.writes.get(table, ()):
             return values
         if self.locks:
-            made = versions.made_at(self._store.newest)
-            if locks and made is not None and made > self._state and not self._is_temporary():
+            if locks and not self._is_temporary() and self._is_later(versions):
                 self.outdated.append((self._statement, _name(row)))
             return values
         if self._by_row:
@@ -168,6 +169,40 @@ class WitnessView:
         if locks:
             self._hold(_name(row), made)
         return versions.at(made)
+
+    def _is_later(self, versions: Versions) -> bool:
+        """Whether a row was written after the snapshot. Where the snapshot is not what locks read, writing the value
+        that is there is no writing."""
+        snapshot, newest = self._defaults[0] if self._acts else self._state, self._store.newest
+        made = versions.made_at(newest)
+        if made is None or made <= snapshot:
+            return False
+        return not self._acts or any(versions.at(n) != versions.at(n + 1) for n in range(snapshot, newest))
+
+    def lock(self, claims: Iterable[Claim]) -> None:
+        """An answer tells how many rows were locked, of some: so many must not have been written since the snapshot."""
+        if self._is_temporary():
+            return
+        for claim in claims:
+            lockable = [all(map(self._is_lockable, locks)) for locks in claim.choices]
+            if lockable.count(True) < claim.count:
+                refused = claim.choices[lockable.index(False)]
+                name = next(name for locked in refused for name in locked.rows if not self._is_lockable(locked))
+                self.outdated.append((self._statement, _name(name)))
+
+    def _is_lockable(self, locked: Locked) -> bool:
+        """Whether one of the rows that it may be is as the snapshot has it, or, FOR KEY SHARE, has the key that it has
+        there."""
+        table, own = self._store.tables[locked.table], self.writes.get(locked.table, {})
+        for row in locked.rows:
+            versions = table.rows.get(_name(row))
+            if versions is None or _name(row) in own or not self._is_later(versions):
+                return True
+            now = versions.at(self._store.newest)
+            keys = locked.keys
+            if keys is not None and now is not None and all(now[column] == locked.values[column] for column in keys):
+                return True
+        return False
 
     def _keep(self, name: RowName, versions: Versions) -> None:
         """The row is written or locked as it was read: that must be its newest version."""

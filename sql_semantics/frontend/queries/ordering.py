@@ -196,6 +196,7 @@ def row_locks(node: Node, query: Block, simple: bool) -> tuple[RowLock, ...]:
         raise Unsupported(f"FOR UPDATE in {dialect.name}")
     locked: set[str] = set()
     stronger: set[str] = set()
+    alone: set[str] = set()
     for lock in locks:
         only(lock, "update", "key", "expressions", "wait")
         wait = lock.args.get("wait")
@@ -215,6 +216,8 @@ def row_locks(node: Node, query: Block, simple: bool) -> tuple[RowLock, ...]:
         locked |= named
         if lock.args.get("update") or not lock.args.get("key"):
             stronger |= named
+        if lock.args.get("update"):
+            alone |= named
     if skips_locked(node) and not simple:
         raise Unsupported("SKIP LOCKED with DISTINCT, groups or window functions")
     state = rules.lock_error
@@ -236,7 +239,7 @@ def row_locks(node: Node, query: Block, simple: bool) -> tuple[RowLock, ...]:
             lasting = (key for key in keys if not key.parts and key.where is None)
             columns = tuple(sorted({column for key in lasting for column in key.columns}))
         if source.alias in locked:
-            found.append(RowLock(place, columns))
+            found.append(RowLock(place, columns, shared=source.alias not in alone))
     return tuple(found)
 
 

@@ -46,6 +46,8 @@ class RunRules:
     """Whether HAVING without GROUP BY and aggregates leaves the tables unread."""
     locked_joins_read_newest: bool
     """Whether a join that locks rows finds them in the version that it locks, and no older one."""
+    shares_rows_by_index: bool
+    """Whether a shared lock may be on an entry of an index, with the row itself not looked at (InnoDB)."""
     odd_window_arguments: bool
     """Whether it is modelled what NULL and negative arguments of window functions and frames give: NULL or errors."""
     sum_digits: int | None

@@ -16,13 +16,14 @@ from sql_semantics.ir.expressions import Exists, Expr, InQuery, Unary
 from sql_semantics.ir.queries import BaseTable, RowLock, Select
 from sql_semantics.ir.statements import JoinedWrite
 from sql_semantics.ir.walks.traverse import columns_read, conjuncts
+from sql_semantics.outcome import Locked
 from sql_semantics.run.expressions.expressions import Arguments, Frame, Predicate, Row, compile_predicate
 from sql_semantics.run.queries.join import Matches, compile_matches, compile_sources
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId, View
 
-Pairs = list[tuple[Row, Row]]
-"""A row as it was found, and as it is."""
+Met = tuple[Row, Row, tuple[Locked, ...]]
+"""A row as it was found, as it is, and what is locked of it that the view was not told of."""
 Retest = Callable[[View, Row, Row, Arguments, Frame], bool]
 """f(view, row as it was found, row as it is, args, frame) -> whether it still satisfies the condition."""
 
@@ -80,8 +81,8 @@ def is_of_one_table(select: Select) -> bool:
     return len(select.sources) == 1 and isinstance(select.sources[0].relation, BaseTable)
 
 
-def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Arguments, Frame], Pairs]:
-    """f(view, args, frame) -> the rows of a query that locks them, where `view.rechecks`.
+def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Arguments, Frame], list[Met]]:
+    """f(view, args, frame) -> the rows of a query that locks them, where `view.rechecks` or `view.locks`.
 
     Raises Unsupported, when run, for outer joins of a row that is newer, and as `_met` does.
     """
@@ -93,8 +94,12 @@ def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Argument
     seen: Matches = compile_matches(name, select.where, dialect)
     retest = compile_retest([select.where], dialect)
 
-    def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
-        pairs: Pairs = []
+    def locked(view: View, args: Arguments, frame: Frame) -> list[Met]:
+        if view.locks:
+            return [
+                (found[1], found[1], _held(view, name, [found], lock, every=every)) for found in seen(view, args, frame)
+            ]
+        pairs: list[Met] = []
         current = view.current if lock.keys is None else None
         for identity, row in seen(view, args, frame):
             if current is not None:
@@ -102,10 +107,19 @@ def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Argument
             else:
                 now = _met(view, name, identity, row, lock, every=every)
             if now is row or (now is not None and retest(view, row, now, args, frame)):
-                pairs.append((row, now))
+                pairs.append((row, now, ()))
         return pairs
 
     return locked
+
+
+def _held(view: View, name: str, rows: list[tuple[RowId, Row]], lock: RowLock, *, every: bool) -> tuple[Locked, ...]:
+    """What is locked of a row of the answer that comes of one of some `rows`, which are alike. Where every row of the
+    answer is locked, and that is all there is to say, the view is told at once."""
+    if every and lock.keys is None and len(rows) == 1:
+        view.current(name, *rows[0])
+        return ()
+    return (Locked(name, tuple(identity for identity, _ in rows), rows[0][1], lock.keys),)
 
 
 def _met(view: View, name: str, identity: RowId, row: Row, lock: RowLock, *, every: bool) -> Row | None:
@@ -121,42 +135,61 @@ def _met(view: View, name: str, identity: RowId, row: Row, lock: RowLock, *, eve
     return now if view.choose(2, "FOR KEY SHARE of a row that has changed") else row
 
 
-def _compile_joined(select: Select, dialect: Dialect, *, every: bool) -> Callable[[View, Arguments, Frame], Pairs]:
+def _compile_joined(select: Select, dialect: Dialect, *, every: bool) -> Callable[[View, Arguments, Frame], list[Met]]:
     """The same for several tables: the rows of those that are not locked stay as they were found."""
     rows_of = compile_sources(select.sources, select.where, dialect)
     retest = compile_retest([*(source.on for source in select.sources), select.where], dialect)
     plain = all(source.kind in ("cross", "inner") for source in select.sources)
-    locks = [(lock, select.sources[lock.place]) for lock in select.locks]
+    locks = [
+        (lock, source.relation.name, source.offset, source.offset + source.width)
+        for lock in select.locks
+        if isinstance((source := select.sources[lock.place]).relation, BaseTable)
+    ]
 
-    def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
-        pairs: Pairs = []
+    def held(view: View, found: Row) -> tuple[Locked, ...]:
+        parts: tuple[Locked, ...] = ()
+        for lock, name, start, end in locks:
+            alike = _alike(view, name, found[start:end])
+            if alike:  # else the row of an outer join that has none
+                parts += _held(view, name, alike, lock, every=every)
+        return parts
+
+    def locked(view: View, args: Arguments, frame: Frame) -> list[Met]:
+        if view.locks:
+            return [(found, found, held(view, found)) for found in rows_of(view, args, frame)]
+        pairs: list[Met] = []
         for found in rows_of(view, args, frame):
             now: Row | None = found
-            for lock, source in locks:
-                start, end = source.offset, source.offset + source.width
-                if now is None or not isinstance(source.relation, BaseTable):
+            for lock, name, start, end in locks:
+                if now is None:
                     break
-                name = source.relation.name
                 identity, row = _identified(view, name, found[start:end])
                 renewed = _met(view, name, identity, row, lock, every=every)
                 if renewed is not row:
                     now = None if renewed is None else now[:start] + renewed + now[end:]
             if now is found:
-                pairs.append((found, found))
+                pairs.append((found, found, ()))
                 continue
             if not plain:
                 raise Unsupported("FOR UPDATE over an outer join of a row that is newer than the snapshot")
             if now is not None and retest(view, found, now, args, frame):
-                pairs.append((found, now))
+                pairs.append((found, now, ()))
         return pairs
 
     return locked
 
 
+def _alike(view: View, name: str, values: Row) -> list[tuple[RowId, Row]]:
+    """The rows of a table that have these values."""
+    columns = tuple(place for place, value in enumerate(values) if value is not None)
+    if not columns:
+        return []
+    return [found for found in view.lookup(name, columns, tuple(values[c] for c in columns)) if found[1] == values]
+
+
 def _identified(view: View, name: str, values: Row) -> tuple[RowId, Row]:
     """The one row of a table that has these values. Raises Unsupported where several have."""
-    columns = tuple(place for place, value in enumerate(values) if value is not None)
-    rows = [found for found in view.lookup(name, columns, tuple(values[c] for c in columns)) if found[1] == values]
+    rows = _alike(view, name, values)
     if len(rows) != 1:
         raise Unsupported("FOR UPDATE over several tables, of rows without a key that are alike")
     return rows[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import OrderKey
@@ -25,6 +25,7 @@ from sql_semantics.values.text import (
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
 
 Row = tuple[Value, ...]
+T = TypeVar("T")
 MAY_BE_NAN = frozenset({Kind.DOUBLE, Kind.REAL, Kind.NUMERIC})
 _NAN: Mapping[type, Any] = {float: float("nan"), Decimal: Decimal("NaN")}
 
@@ -35,12 +36,12 @@ def one_nan(key: Row) -> Row:
 
 
 def sort_rows(
-    rows: list[Row],
+    rows: list[T],
     keys: list[Row],
     order: Sequence[OrderKey],
     types: Sequence[SqlType],
     rule: TextRule,
-) -> tuple[list[Row], list[Row]]:
+) -> tuple[list[T], list[Row]]:
     """Rows and their (normalized) keys in ORDER BY order; equal keys are ties.
 
     Raises Unsupported where the order of the key texts is not known.

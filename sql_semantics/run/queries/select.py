@@ -271,12 +271,14 @@ def _answers_row_by_row(select: Select) -> bool:
 def _meets_newer(select: Select, dialect: Dialect) -> Callable[[View], bool]:
     """f(view) -> whether a query that locks its rows may meet some that are newer than those that it reads."""
     single = is_of_one_table(select)
+    running = dialect.rules.running
     # there no row is found in another version than it is locked in
-    reads_newest = dialect.rules.running.locked_joins_read_newest and not single
-    told = single and not select.with_ties
+    reads_newest = running.locked_joins_read_newest and not single
+    shared = running.shares_rows_by_index and any(lock.shared for lock in select.locks)
+    told = not select.with_ties and not shared
 
     def meets_newer(view: View) -> bool:
-        return not reads_newest and (view.rechecks or (view.locks and told))
+        return (view.rechecks and not reads_newest) or (view.locks and told)
 
     return meets_newer
 
@@ -289,7 +291,7 @@ def _as_locked(select: Select, produce: Rows, dialect: Dialect) -> Rows:
     def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
         if not meets_newer(view):
             return produce(view, args, frame)
-        return [now for _, now in locked(view, args, frame)]
+        return [now for _, now, _ in locked(view, args, frame)]
 
     return rows
 
@@ -316,16 +318,18 @@ def _locking(
         if not meets_newer(view):
             return execute(view, args, frame)
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
-        pairs = locked(view, args, frame)
-        rows = project([now for _, now in pairs], args, frame)
-        keys = [key_of(found, args, frame) for found, _ in pairs] if select.order else None
+        met = locked(view, args, frame)
+        rows = project([now for _, now, _ in met], args, frame)
+        held = [locks for _, _, locks in met]
+        keys = [key_of(found, args, frame) for found, _, _ in met] if select.order else None
         if keys is not None:
-            rows, keys = sort_rows(rows, keys, select.order, key_types, rule)
+            places, keys = sort_rows(list(range(len(rows))), keys, select.order, key_types, rule)
+            rows, held = [rows[place] for place in places], [held[place] for place in places]
         if select.with_ties:
             raise Unsupported("FOR UPDATE with WITH TIES where rows may be newer than the snapshot")
         if finish is not None:
             rows = [finish(row) for row in rows]
-        return ResultSet(types, rows, keys, offset, limit, select.skip_locked)
+        return ResultSet(types, rows, keys, offset, limit, select.skip_locked, locked=held if any(held) else None)
 
     return query
 

@@ -265,7 +265,7 @@ def _compare_window(observed: ParsedRows, rows: list[ObservedRow], result: Resul
         shown = f" {_shown_rows(result.rows[low:high])}" if high - low == 1 else ""
         return f"observed {_count(rows)}, expected {_count(range(high - low))}{shown}"
     high = low + len(rows)
-    for first, last in _ties(result.keys, len(expected), low, high):
+    for first, last in ties(result.keys, len(expected), low, high):
         start, end = max(first, low), min(last, high)
         seen, candidates = rows[start - low : end - low], expected[first:last]
         if result.rounded:
@@ -287,7 +287,7 @@ def _compare_subset(observed: ParsedRows, rows: list[ObservedRow], result: Resul
     expected: Sequence[ObservedRow] = result.rows
     if not observed.plain:
         expected = [_canonical(row, result.types) for row in expected]
-    classes = [Counter(expected[first:last]) for first, last in _ties(result.keys, len(expected))]
+    classes = [Counter(expected[first:last]) for first, last in ties(result.keys, len(expected))]
     place = 0
     for row in rows:
         while place < len(classes) and not classes[place][row]:
@@ -298,7 +298,7 @@ def _compare_subset(observed: ParsedRows, rows: list[ObservedRow], result: Resul
     return None
 
 
-def _ties(
+def ties(
     keys: Sequence[tuple[Value, ...]] | None, count: int, low: int = 0, high: int | None = None
 ) -> Iterator[tuple[int, int]]:
     """Runs of rows whose order is open, as [first, last): of `count` rows, those with some in [low, high)."""

@@ -15,6 +15,7 @@ from sql_semantics.view import Mark, Row
 from troubadour.execution.free.choices import Choices, Execution, Looked, OpenRead, concrete
 from troubadour.execution.free.tagged import tag_row
 from troubadour.execution.given import PLAIN, Given
+from troubadour.execution.observations.locked_rows import Claim
 from troubadour.execution.states.history import RowHistory, Version, sought
 from troubadour.execution.states.state_map import StateMap
 from troubadour.execution.views.writing import Found, Writing
@@ -30,7 +31,8 @@ class ConcreteView(Writing):
 
     `footprint` are the rows looked at in states, `scanned` the tables scanned whole, `lookups` how often rows were
     looked for by their values, found or not. `met` are, by execution, the rows and whole tables that constraints met in
-    state `newest`. `locked` are the rows that queries locked, where that is asked for.
+    state `newest`. `locked` are the rows that queries locked, where that is asked for, and `claims` what is known
+    beside of rows of which some were locked.
     """
 
     __slots__ = (
@@ -43,6 +45,7 @@ class ConcreteView(Writing):
         "_states",
         "_tables",
         "_use_index",
+        "claims",
         "footprint",
         "keys",
         "locked",
@@ -73,6 +76,7 @@ class ConcreteView(Writing):
         self._lately = given.lately
         self._oldest = choices.oldest_apart() if given.lately else 0
         self.locked: list[RowHistory] = []
+        self.claims: list[Claim] = []
         self.footprint: list[RowHistory] = []
         self._keyed = given.keyed
         self.keys: list[int] = []
@@ -92,6 +96,11 @@ class ConcreteView(Writing):
         if self.locks and locks and not self._blocks and self.statement not in self._released and row not in self._own:
             self.locked.append(row)
         return values
+
+    def claim(self, claims: Sequence[Claim]) -> None:
+        """What the answer of the statement under way says of rows that it locked."""
+        if self.locks and self.statement not in self._released:
+            self.claims += claims
 
     def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Found:
         """See `View`."""

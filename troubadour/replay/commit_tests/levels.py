@@ -134,7 +134,7 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
     if level is None:
         raise Unsupported(f"isolation level {name}")
     if level.acts and refuses_newer_rows(log.header):
-        level = replace(level, write_conflict=True, by_version=True)
+        level = replace(level, write_conflict=True, by_version=True, locks=True)
     if level.dialect is not None and level.dialect != log.header.dialect:
         raise LogError(f"isolation level {name} is not for logs of {log.header.dialect}")
     return level

@@ -13,6 +13,7 @@ from troubadour.execution.free.tagged import Key
 from troubadour.execution.free.values import bindings, told_whatever_was_read
 from troubadour.execution.observations.errors import explains_error
 from troubadour.execution.observations.lifecycle import Fate
+from troubadour.execution.observations.locked_rows import claims
 from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement, PreparedTransaction, UnsupportedStatement
 from troubadour.execution.states.history import RowHistory, Version
@@ -99,6 +100,10 @@ def _compare(statement: PreparedStatement, view: ConcreteView, told: dict[Key, V
     text = mismatch(statement.observation, outcome)
     if text is not None and told is not None:
         told |= bindings(statement.program, statement.observation, outcome)
-    elif text is None and view.drawn:
-        view.tell(told_whatever_was_read(statement.program, statement.observation, outcome))
+        return text
+    if text is None:
+        if view.drawn:
+            view.tell(told_whatever_was_read(statement.program, statement.observation, outcome))
+        if view.locks:
+            view.claim(claims(statement.observation, outcome))
     return text

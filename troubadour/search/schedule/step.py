@@ -7,10 +7,11 @@ states are worth a run.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.outcome import Locked
 from sql_semantics.values.types import Value
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
 from troubadour.execution.free.choices import Choices
@@ -158,11 +159,53 @@ def _is_among(positions: Sequence[int], late: frozenset[int], last: int | None =
     return any(positions[place] in late for place in range(first, end))
 
 
-def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, choices: Choices) -> Failure | None:
+def _check_locks(item: int, level: Level, view: ConcreteView, state: int) -> Failure | None:
+    """What queries locked must not have been written since the snapshot."""
     for row in view.locked:
-        if row.positions[-1] > choices.state:
-            text = f"locks {row.address}, which had been changed since its snapshot"
-            return Failure(item, "NWC", text, rows=(row,), source=row.at(choices.state))
+        if _is_newer(level, row, state):
+            return _locked_newer(item, (row,), state)
+    own = view.writes()
+    for claim in view.claims:
+        newer: list[RowHistory] = []
+        kept = 0
+        for locks in claim.choices:
+            refused = [lock.rows[0] for lock in locks if not _is_lockable(level, lock, state, own)]
+            newer += refused
+            kept += not refused
+        if kept < claim.count:
+            return _locked_newer(item, tuple(newer), state)
+    return None
+
+
+def _locked_newer(item: int, rows: tuple[RowHistory, ...], state: int) -> Failure:
+    which = " or ".join(str(row.address) for row in rows[:3]) + (" or others" if len(rows) > 3 else "")
+    text = f"locks {which}, which had been changed since its snapshot"
+    return Failure(item, "NWC", text, rows=rows, source=rows[0].at(state))
+
+
+def _is_newer(level: Level, row: RowHistory, state: int) -> bool:
+    """Whether a row has a version that was made after a state."""
+    return row.positions[-1] > state and (not level.acts or _changed_after(row, state))
+
+
+def _is_lockable(level: Level, lock: Locked, state: int, own: Collection[RowHistory]) -> bool:
+    """Whether one of the rows that it may be can have been locked."""
+    for row in lock.rows:
+        if row in own or not row.positions or not _is_newer(level, row, state):
+            return True
+        if lock.keys is not None:
+            now = row.at(row.positions[-1])
+            if now is not None and (
+                not isinstance(now, tuple) or all(now[column] == lock.values[column] for column in lock.keys)
+            ):
+                return True  # FOR KEY SHARE: its key is as it was, or may be
+    return False
+
+
+def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, choices: Choices) -> Failure | None:
+    failure = _check_locks(item, level, view, choices.state)
+    if failure is not None:
+        return failure
     if level.conflict is Conflict.COLUMNS:
         failure = _merge(trace, item, view, choices.state)
         if failure is not None:
