@@ -13,16 +13,12 @@ from sql_semantics.run import free_errors
 from sql_semantics.run.queries.existence import tells_existence
 from sql_semantics.run.writes.rows.constraints import may_clash
 from sql_semantics.view import View
-from troubadour.execution.observations.lifecycle import ALWAYS_POSSIBLE
+from troubadour.execution.observations.lifecycle import ALWAYS_POSSIBLE, GENERAL
 from troubadour.execution.observations.raising import may_raise
 from troubadour.execution.prepared import PreparedStatement
 
 REFUSED_TEXT = frozenset({"0A", "42"})
 """Classes with which a DBMS refuses a text; ours to believe where the text is beyond us too."""
-
-GENERAL = frozenset({"HY000"})
-"""Errors of any kind: MySQL's lock wait timeout, MariaDB's changed record, all of SQLite's. Where they do not come from
-the statement itself, what they left behind is not known."""
 
 DATA_ERRORS = frozenset({"21", "22", "23"})
 """Classes of what is wrong with rows and values."""

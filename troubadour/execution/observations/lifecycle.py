@@ -28,12 +28,17 @@ ENCODING = frozenset({"22021", "22025"})
 """Texts that the lexer refuses."""
 
 
+GENERAL = frozenset({"HY000"})
+"""Errors of any kind: MySQL's lock wait timeout, MariaDB's changed record, all of SQLite's. Where they do not come from
+the statement itself, what they left behind is not known."""
+
+
 class Fate(Enum):
     """How a statement is to be explained."""
 
     RUN = "it succeeded"
     FAILED = "it failed while the transaction was alive: it changed nothing, and its error must be possible"
-    REFUSED = "it was refused, as everything is in an aborted transaction"
+    REFUSED = "it was refused, as everything is in an aborted transaction, or for a reason that nothing hangs on"
     UNKNOWN = "whether it succeeded is not known, and ROLLBACK TO undid it"
     IMPOSSIBLE = "it cannot have been answered so"
 
@@ -71,7 +76,10 @@ def judge(steps: Sequence[Step], dialect: str, *, committed: bool) -> list[Judge
         case "transaction":
             return _duckdb(steps, committed)
         case "statement":
-            return [_alone(step, place, committed, rules.undoing_classes) for place, step in enumerate(steps)]
+            found = [_alone(step, place, committed, rules.undoing_classes) for place, step in enumerate(steps)]
+            if found and not committed and steps[-1].error in GENERAL:
+                found[-1] = Judged(Fate.REFUSED)  # whatever it undid, ROLLBACK did
+            return found
 
 
 class UnclearFate(Unsupported):

@@ -16,14 +16,13 @@ from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.terms import FALSE, TRUE, CaseBound, Guard, TermLeaf, disj, neg
 from troubadour.execution.initial.naming import name_rows
 from troubadour.execution.observations.errors import (
-    GENERAL,
     demand_known,
     may_be_told_of,
     possible_anyway,
     unbound_error,
 )
 from troubadour.execution.observations.expected import explained
-from troubadour.execution.observations.lifecycle import Fate
+from troubadour.execution.observations.lifecycle import GENERAL, Fate
 from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
 from troubadour.execution.views.guarded import GuardedStates
 from troubadour.search.problem.problem import Problem
