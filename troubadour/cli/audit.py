@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import Report, emit, library_of, load, opened, progress_bar, refuse
+from troubadour.cli.common import Report, emit, library_of, load, opened, progress_bar, refuse, warn
 from troubadour.cli.supervision import Bounds, Work, supervise
 from troubadour.coverage.reduced import nothing_of
 from troubadour.isolation.levels import LEVELS
@@ -227,7 +227,7 @@ def audit(
         sys.exit(request.audit(Work()))
     ended = supervise(request.audit, bounds)
     if ended.reason is None:
-        emit(ended.out.removesuffix("\n")) if ended.out else None
+        emit(ended.out.removesuffix("\n"), styled=color) if ended.out else None
         sys.exit(ended.status)
     sys.exit(request.stopped(ended.reason, json.loads(ended.told or b"{}")))
 
@@ -346,7 +346,8 @@ class Request:
         else:
             from troubadour.report.text import render_text
 
-            emit(render_text(verdict, log, color=self.shown.color, explain=self.shown.explain))
+            text = render_text(verdict, log, color=self.shown.color, explain=self.shown.explain)
+            emit(text, styled=self.shown.color)
 
     def _write_report(self, verdict: Verdict, log: Log) -> None:
         if self.shown.report is None:
@@ -368,7 +369,7 @@ class Request:
         except OSError as error:
             refuse(f"--reproduce: {error.filename}: {error.strerror}")
         if missing is not None:
-            click.echo(f"troubadour: nothing to reproduce was written: {missing}", err=True)
+            warn(f"nothing to reproduce was written: {missing}")
 
     def _write_witness(self, verdict: Verdict) -> None:
         from troubadour.replay import WitnessError, write_witness

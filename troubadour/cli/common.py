@@ -12,6 +12,7 @@ import click
 
 from sql_semantics.errors import SchemaError, UnknownTable
 from troubadour.model.log import Log, LogError
+from troubadour.model.visible import visible, visible_styled
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -25,8 +26,13 @@ _LONGEST_LOOKED_AT = 1 << 16
 
 def refuse(message: str) -> NoReturn:
     """End with exit status 2 and one line on standard error."""
-    click.echo(f"troubadour: {brief(message)}", err=True)
+    warn(brief(message))
     sys.exit(2)
+
+
+def warn(message: str) -> None:
+    """Tell something on standard error."""
+    click.echo(f"troubadour: {visible(message)}", err=True)
 
 
 def brief(message: str) -> str:
@@ -35,15 +41,17 @@ def brief(message: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 105]} ... {line[-100:]}"
 
 
-def emit(text: str) -> None:
-    """Print on standard output.
+def emit(text: str, *, styled: bool = False) -> None:
+    """Print on standard output, without what would steer a terminal; `styled`: but for colours, given to a text that
+    has passed there already.
 
     A reader that has closed the pipe has seen enough: the exit status is still the verdict's. Any other failure to
     write ends with exit status 2.
     """
     encoding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
+        shown = visible_styled(text) if styled else visible(text)
+        sys.stdout.write(f"{shown}\n".encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError:
         # what is still buffered must not fail again when the interpreter ends

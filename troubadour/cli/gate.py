@@ -14,9 +14,8 @@ import click
 import msgspec
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from troubadour.cli.common import emit, refuse
+from troubadour.cli.common import emit, refuse, warn
 from troubadour.gate.discover import NothingFound, find_logs
 from troubadour.gate.findings import Finding, Outcome, exit_status
 from troubadour.gate.junit import render_junit
@@ -24,6 +23,8 @@ from troubadour.gate.markdown import render_markdown, workflow_annotations
 from troubadour.gate.policy import PolicyError, read_policy
 from troubadour.gate.run import audit_all
 from troubadour.gate.sarif import render_sarif
+from troubadour.model.visible import visible
+from troubadour.report.styled import plain
 
 _STYLE = {
     Outcome.PASSED: "green",
@@ -84,14 +85,12 @@ def gate(
     except (PolicyError, NothingFound) as error:
         refuse(str(error))
     for entry in policy.expired(today):
-        click.echo(
-            f"troubadour: {policy.source}: the entry for {entry.fingerprint} expired on {entry.expires}", err=True
-        )
+        warn(f"{policy.source}: the entry for {entry.fingerprint} expired on {entry.expires}")
     findings = audit_all(logs, policy, jobs=jobs or os.cpu_count() or 1, artifacts=artifacts, today=today)
     _write(junit, lambda: render_junit(findings))
     _write(sarif, lambda: render_sarif(findings))
     _write(markdown, lambda: render_markdown(findings), append=True)
-    emit(_json(findings) if form == "json" else _table(findings))
+    emit(_json(findings) if form == "json" else _table(findings), styled=form == "text")
     if os.environ.get("GITHUB_ACTIONS") == "true" and form == "text":
         for line in workflow_annotations(findings):
             emit(line)
@@ -126,7 +125,7 @@ def _json(findings: Sequence[Finding]) -> str:
             for finding in findings
         ],
     }
-    return msgspec.json.encode(document).decode()
+    return visible(msgspec.json.encode(document).decode())
 
 
 def _table(findings: Sequence[Finding]) -> str:
@@ -152,9 +151,9 @@ def _table(findings: Sequence[Finding]) -> str:
     for finding in findings:
         share = finding.coverage
         table.add_row(
-            Text(finding.outcome.value, _STYLE[finding.outcome]),
-            Text(finding.log.name),
-            Text(finding.isolation),
+            plain(finding.outcome.value, _STYLE[finding.outcome]),
+            plain(finding.log.name),
+            plain(finding.isolation),
             "" if finding.committed is None else f"{finding.committed:,}",
             "" if share is None else f"{share:.1%}",
             f"{finding.seconds:.1f}",
@@ -164,12 +163,12 @@ def _table(findings: Sequence[Finding]) -> str:
         for finding in findings:
             if finding.outcome is not Outcome.PASSED:
                 console.print()
-                console.print(Text(f"{finding.outcome.value}: {finding.log.name}", _STYLE[finding.outcome]))
-                console.print(Text(f"  {finding.because}"))
+                console.print(plain(f"{finding.outcome.value}: {finding.log.name}", _STYLE[finding.outcome]))
+                console.print(plain(f"  {finding.because}"))
                 if finding.fingerprint is not None:
-                    console.print(Text(f"  fingerprint {finding.fingerprint}"))
+                    console.print(plain(f"  fingerprint {finding.fingerprint}"))
                 if finding.allowed is not None:
-                    console.print(Text(f"  allowed: {finding.allowed}"))
+                    console.print(plain(f"  allowed: {finding.allowed}"))
         failed = sum(not finding.outcome.passes for finding in findings)
         console.print()
         console.print(f"{len(findings) - failed} of {len(findings)} logs pass")

@@ -12,7 +12,7 @@ import click
 from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
 from troubadour.cli.certify import certify
-from troubadour.cli.common import emit, library_of, load, load_either, opened, refuse
+from troubadour.cli.common import emit, library_of, load, load_either, opened, refuse, warn
 from troubadour.formats import write_log, write_objects
 from troubadour.formats.objects.expand import expanded
 from troubadour.isolation.levels import LEVELS
@@ -92,7 +92,7 @@ def init(dsn: str, out: Path, tables: tuple[str, ...], isolation: str | None) ->
     try:
         library_of(found)
     except Unsupported as error:
-        click.echo(f"troubadour: not modelled: {error.construct}; an audit will be undecided", err=True)
+        warn(f"not modelled: {error.construct}; an audit will be undecided")
     rows = sum(len(table.rows) for table in found.header.initial)
     emit(f"{out}: {len(found.header.schema)} schema statements, {len(found.header.procedures)} routines, {rows:,} rows")
 
@@ -369,7 +369,7 @@ def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
         refuse(str(error))
     except Unsupported as error:
         out.unlink(missing_ok=True)
-        click.echo(f"troubadour: cannot be anonymized: {error.construct}", err=True)
+        warn(f"cannot be anonymized: {error.construct}")
         raise click.exceptions.Exit(3) from error
     other = load((str(out),))
     after = decide(other, library_of(other), Options(isolation), lambda phase, done, total: None)

@@ -11,14 +11,16 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from traceback import format_exception
 from types import TracebackType
 
 import click
 from click.shell_completion import get_completion_class, shell_complete
 
 from troubadour.audit.collector import THRESHOLDS
-from troubadour.cli.common import refuse
+from troubadour.cli.common import refuse, warn
 from troubadour.cli.supervision import FAULT
+from troubadour.model.visible import visible
 
 INTERRUPTED = 130
 
@@ -107,14 +109,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         refuse(f"this needs {package}, which is not installed: pip install 'troubadour[{_EXTRAS[package]}]'")
     except (click.Abort, KeyboardInterrupt):
-        click.echo("troubadour: interrupted", err=True)
+        warn("interrupted")
         sys.exit(INTERRUPTED)
     sys.exit(0)
 
 
 def _fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    sys.__excepthook__(kind, error, trace)
-    click.echo("troubadour: this is a fault of troubadour, not a verdict; please report it", err=True)
+    click.echo(visible("".join(format_exception(kind, error, trace)).rstrip("\n")), err=True)
+    warn("this is a fault of troubadour, not a verdict; please report it")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(FAULT)

@@ -126,7 +126,7 @@ def check_command(
 
     ended = supervise(work, bounds)
     if ended.reason is None:
-        emit(ended.out.removesuffix("\n")) if ended.out else None
+        emit(ended.out.removesuffix("\n"), styled=color) if ended.out else None
         sys.exit(ended.status)
     from troubadour.report.protocol import render_stopped
 
@@ -175,7 +175,7 @@ def _check(
     if form == "json":
         emit(render_check_json(outcome, limits, refutation, seconds))
     else:
-        emit(render_check_text(outcome, limits, refutation, seconds, color=color))
+        emit(render_check_text(outcome, limits, refutation, seconds, color=color), styled=color)
     return EXIT[outcome.verdict.value]
 
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from troubadour.model.visible import one_line, visible
+
 if TYPE_CHECKING:
     from troubadour.record import EmbeddedPostgres, Tally, Workload
     from troubadour.workloads.texts import Mode
@@ -356,7 +358,9 @@ def simulated(
     except OSError as error:
         raise CannotRecord(str(error)) from error
     happened = "" if fault is None else f"; {fault} happened {run.happened} times"
-    click.echo(f"{out}: {run.committed} committed, {sum(run.aborted.values())} aborted{happened}", err=True)
+    click.echo(
+        f"{one_line(str(out))}: {run.committed} committed, {sum(run.aborted.values())} aborted{happened}", err=True
+    )
 
 
 def _record(run: Run, workload: Workload) -> None:
@@ -377,7 +381,7 @@ def _record(run: Run, workload: Workload) -> None:
             )
     except (RecordError, OSError) as error:
         raise CannotRecord(str(error)) from error
-    click.echo(summary(tally, run.out), err=True)
+    click.echo(visible(summary(tally, run.out)), err=True)
 
 
 def summary(tally: Tally, out: Path) -> str:

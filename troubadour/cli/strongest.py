@@ -15,6 +15,7 @@ from troubadour.audit.strongest import Standing, strongest, survey_levels
 from troubadour.cli.common import emit, library_of, progress_bar, refuse
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Status, Verdict
+from troubadour.model.visible import visible
 from troubadour.report.lattice import lattice_svg, lattice_text
 
 _EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
@@ -80,4 +81,4 @@ def _json(standings: Mapping[str, Standing], asked: str | None) -> str:
         for name, one in standings.items()
     }
     document = {"isolation": asked, "strongest": list(strongest(dict(standings))), "levels": levels}
-    return msgspec.json.encode(document).decode()
+    return visible(msgspec.json.encode(document).decode())

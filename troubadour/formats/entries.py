@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from troubadour.formats.text import one_line
 from troubadour.model.log import Begin, End, ObservedError, ObservedRows, TransactionId
+from troubadour.model.visible import one_line
 
 MISSING = -(2**63)
 """Stands for an absent time in arrays of times."""

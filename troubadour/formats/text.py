@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from troubadour.model.log import LogError
+from troubadour.model.visible import one_line
 
 BLOCK = 1 << 20
 """Bytes read, and at most decompressed, at a time."""
@@ -39,13 +40,6 @@ def shown(path: str | Path) -> str:
     """A path as messages name it, always on one line."""
     name = "<stdin>" if str(path) == STDIN else str(path)
     return one_line(name)
-
-
-def one_line(text: str) -> str:
-    """`text` printable on one line: control characters and lone surrogates escaped."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 @contextmanager

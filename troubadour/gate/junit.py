@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from troubadour.gate.findings import Finding, Outcome
+from troubadour.model.visible import visible
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -31,7 +32,7 @@ def render_junit(findings: Sequence[Finding]) -> str:
             "testcase",
             {
                 "name": _text(finding.log.name),
-                "classname": f"troubadour.{finding.isolation or 'audit'}",
+                "classname": _text(f"troubadour.{finding.isolation or 'audit'}"),
                 "time": f"{finding.seconds:.3f}",
             },
         )
@@ -73,4 +74,4 @@ def _details(finding: Finding) -> str:
 
 
 def _text(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", text)
+    return _NOT_IN_XML.sub("\ufffd", visible(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from troubadour.gate.findings import Finding, Outcome
+from troubadour.model.visible import one_line, visible
 
 _MARK = {
     Outcome.PASSED: "✅ correct",
@@ -77,16 +78,16 @@ def workflow_annotations(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("`", "'")
+    return one_line(" ".join(text.split())).replace("|", "\\|").replace("`", "'")
 
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+!|~$" else c for c in " ".join(text.split()))
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+!|~$" else c for c in one_line(" ".join(text.split())))
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text, keep="\n").replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

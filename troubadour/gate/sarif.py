@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from troubadour.gate.findings import Finding, Outcome
+from troubadour.model.visible import visible
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _RULES = {
@@ -33,7 +34,7 @@ def render_sarif(findings: Sequence[Finding]) -> str:
     ]
     driver = {"name": "troubadour", "version": version("troubadour"), "rules": rules}
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return visible(msgspec.json.format(msgspec.json.encode(document), indent=2).decode()) + "\n"
 
 
 def _result(finding: Finding) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import msgspec
 from troubadour.model.account import Account
 from troubadour.model.certificate import Examined
 from troubadour.model.verdict import Verdict
+from troubadour.model.visible import visible
 
 
 def render_json(verdict: Verdict) -> str:
@@ -40,7 +41,7 @@ def render_json(verdict: Verdict) -> str:
     }
     if verdict.stats:
         document["stats"] = msgspec.to_builtins(verdict.stats)
-    return msgspec.json.encode(document).decode()
+    return visible(msgspec.json.encode(document).decode())
 
 
 def _certificate(examined: Examined) -> dict[str, object]:

@@ -20,6 +20,7 @@ from troubadour.model.account import Sight
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.schedule import Schedule, Sent
 from troubadour.model.verdict import Verdict
+from troubadour.model.visible import visible
 
 _SQL_LEVELS = (
     ("serializable", "SERIALIZABLE"),
@@ -148,11 +149,19 @@ def write_reproduction(folder: Path, verdict: Verdict, log: Log, library: SqlLib
         return "no weaker level explains the log, so that it is not known which rows were there before"
     folder.mkdir(parents=True, exist_ok=True)
     text = msgspec.json.format(msgspec.json.encode(schedule), indent=1)
-    (folder / "schedule.json").write_bytes(text + b"\n")
-    (folder / "script.txt").write_text(script(schedule), encoding="utf-8")
+    (folder / "schedule.json").write_text(visible(text.decode()) + "\n", encoding="utf-8")
+    (folder / "script.txt").write_text(_for_people(script(schedule)), encoding="utf-8")
     if PRODUCTS[schedule.dialect].running.isolation_tester:
-        (folder / "finding.spec").write_text(isolation_spec(schedule), encoding="utf-8")
+        (folder / "finding.spec").write_text(_for_people(isolation_spec(schedule), "# "), encoding="utf-8")
     return None
+
+
+def _for_people(text: str, comment: str = "") -> str:
+    """Hidden characters are written out, which a statement with some in it does not survive."""
+    shown = visible(text)
+    if shown == text:
+        return text
+    return f"{comment}\\u and four digits stand for characters that do not show; schedule.json has them\n\n{shown}"
 
 
 def isolation_spec(schedule: Schedule) -> str:

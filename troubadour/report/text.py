@@ -9,12 +9,13 @@ from collections.abc import Sequence
 import msgspec
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from troubadour.model.certificate import Examined, Standing
 from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Clash, CoreScope, Coverage, Scope, Status, StepCount, Verdict
+from troubadour.model.visible import visible
 from troubadour.report.account import brief_rows, full_rows
+from troubadour.report.styled import plain
 from troubadour.report.transactions import name, transaction_lines
 
 _STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
@@ -106,21 +107,21 @@ def render_quiet(verdict: Verdict) -> str:
     anomaly = "" if verdict.account is None else f": {verdict.account.title}"
     where = "" if verdict.failing_transaction is None else f" at transaction {name(verdict.failing_transaction)}"
     because = "" if verdict.reason is None else f": {' '.join(verdict.reason.split())}"
-    return f"{told} at {verdict.isolation}{anomaly}{where}{because}"
+    return visible(f"{told} at {verdict.isolation}{anomaly}{where}{because}")
 
 
 def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
-    title = Text(f": {verdict.account.title}", "bold") if verdict.account is not None else Text("")
+    title = plain(f": {verdict.account.title}", "bold") if verdict.account is not None else plain("")
     console.print(
-        Text(verdict.status.value.upper(), _STYLE[verdict.status]), "at", Text(verdict.isolation, "bold") + title
+        plain(verdict.status.value.upper(), _STYLE[verdict.status]), "at", plain(verdict.isolation, "bold") + title
     )
-    console.print(Text(verdict_meaning(verdict)))
+    console.print(plain(verdict_meaning(verdict)))
     console.print()
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for label, text in _rows(verdict, explain):
-        table.add_row(label, Text(text))
+        table.add_row(label, plain(text))
     console.print(table)
     if verdict.stats:
         _print_stats(verdict.stats, console)
@@ -242,7 +243,7 @@ def _print_core(core: tuple[TransactionId, ...], where: str, log: Log, console: 
         says = "cannot be explained"
     else:
         says = "contradict each other"
-    console.print(Text(f"{more}{', '.join(map(name, last))} {says}{where}, whatever the others wrote:"))
+    console.print(plain(f"{more}{', '.join(map(name, last))} {says}{where}, whatever the others wrote:"))
     _print_transactions(last, log, console)
 
 
@@ -253,7 +254,9 @@ def _print_stats(stats: Sequence[StepCount], console: Console) -> None:
     for heading in ("tried", "helped", "1,000 units", "CPU s"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in stats:
-        table.add_row(one.step, f"{one.tried:,}", f"{one.helped:,}", f"{one.units / 1000:,.0f}", f"{one.seconds:,.3f}")
+        table.add_row(
+            plain(one.step), f"{one.tried:,}", f"{one.helped:,}", f"{one.units / 1000:,.0f}", f"{one.seconds:,.3f}"
+        )
     console.print(table)
 
 
@@ -264,13 +267,13 @@ def _print_clash(clash: Clash, core: int, log: Log, console: Console) -> None:
     text = f"{names} {verb} after the first {clash.explained:,} as they were explained, whatever the order"
     if clash.writers:
         text += f", among what {', '.join(map(name, clash.writers))} wrote"
-    console.print(Text(f"{text}:"))
+    console.print(plain(f"{text}:"))
     _print_transactions(clash.transactions, log, console)
     if clash.writers and len(clash.writers) <= _WRITERS:
-        console.print(Text("These wrote there:"))
+        console.print(plain("These wrote there:"))
         _print_transactions(clash.writers, log, console)
     if core > len(clash.transactions):
-        console.print(Text(f"Whatever the others wrote, {core:,} contradict each other (core, --format json)."))
+        console.print(plain(f"Whatever the others wrote, {core:,} contradict each other (core, --format json)."))
 
 
 def _print_transactions(ids: Sequence[TransactionId], log: Log, console: Console) -> None:
@@ -278,4 +281,4 @@ def _print_transactions(ids: Sequence[TransactionId], log: Log, console: Console
     for transaction in log.transactions:
         if transaction.id in shown:
             for line in transaction_lines(transaction):
-                console.print(Text(f"  {line}"))
+                console.print(plain(f"  {line}"))

@@ -23,6 +23,7 @@ from typing import Any, NoReturn, Protocol
 
 import msgspec
 
+from troubadour.model.visible import one_line
 from troubadour.record.core.appending import AppendedFile
 from troubadour.record.core.frames import frame
 from troubadour.record.errors import RecordError, Unwritable
@@ -246,7 +247,7 @@ class Journal:
         try:
             self.close()
         except RecordError as error:
-            sys.stderr.write(f"troubadour: {error}\n")
+            sys.stderr.write(f"troubadour: {one_line(str(error))}\n")
 
     def _abandon(self) -> None:
         """In a forked child: the file is the parent's."""
