@@ -23,7 +23,7 @@ from troubadour.model.log import Log, Statement, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.oracle import OracleAnswer, explain
 from troubadour.replay import check
-from troubadour.replay.commit_tests.levels import is_judged, level_of, parts_of
+from troubadour.replay.commit_tests.levels import is_judged, level_of
 from troubadour.search.problem.problem import Heuristics
 
 MODELLED = tuple(name for name, level in ALL_LEVELS.items() if level.dialect in (None, "postgres"))
@@ -164,9 +164,7 @@ def wrong_core(log: Log, level: str, recorded: bool, verdict: Verdict, compiled:
 
 def judged_by(log: Log, level: str, recorded: bool) -> list[TransactionId]:
     """The transactions that an order must have, in hint order."""
-    parts = parts_of(log, isolation(level))
-    name = parts[0][level] if parts else isolation(level)
-    levels = ((transaction, level_of(transaction, log, name)) for transaction in log.transactions)
+    levels = ((transaction, level_of(transaction, log, isolation(level))) for transaction in log.transactions)
     return [transaction.id for transaction, own in levels if is_judged(transaction, own, order_recorded=recorded)]
 
 

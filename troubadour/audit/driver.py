@@ -18,10 +18,10 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.terms import metered
 from troubadour.audit.account.build import account_of
 from troubadour.audit.collector import rarely_collected
-from troubadour.audit.composite import audit_parts
 from troubadour.audit.covered import Policy, audit_covered
 from troubadour.audit.product import with_note
 from troubadour.audit.remarks import with_remarks
+from troubadour.audit.serial import audit_serial
 from troubadour.audit.stronger import explained_by_stronger
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.audit.violation import blame, contradicted, decide_failure
@@ -29,7 +29,7 @@ from troubadour.audit.witness import witness_of
 from troubadour.coverage.other_scopes import other_readings
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
-from troubadour.isolation.levels import parts_of
+from troubadour.isolation.levels import snapshots_of
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
 from troubadour.model.witness import Witness
@@ -166,7 +166,7 @@ def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Opti
 
 def _as_far_as_modelled(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     def judge(log: Log, library: SqlLibrary, timeout: float | None) -> Verdict:
-        return _in_parts(log, library, replace(options, timeout=timeout), progress)
+        return _serially(log, library, replace(options, timeout=timeout), progress)
 
     policy = Policy(
         options.isolation,
@@ -179,17 +179,14 @@ def _as_far_as_modelled(log: Log, library: SqlLibrary, options: Options, progres
     return audit_covered(log, library, policy, judge)
 
 
-def _in_parts(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
-    parts = parts_of(log, options.isolation)
-    if not parts:
+def _serially(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
+    if not snapshots_of(log, options.isolation):
         return _audit(log, library, options, progress)
 
-    def decide(part: Log, isolation: str | None, timeout: float | None) -> Verdict:
-        return _audit(part, library, replace(options, isolation=isolation, timeout=timeout), progress)
+    def decide(other: Log, isolation: str | None, timeout: float | None) -> Verdict:
+        return _audit(other, library, replace(options, isolation=isolation, timeout=timeout), progress)
 
-    return audit_parts(
-        log, library, options.isolation, options.timeout, parts, decide, order_recorded=options.order_recorded
-    )
+    return audit_serial(log, library, options.isolation, options.timeout, decide, order_recorded=options.order_recorded)
 
 
 def stats_of(budget: Budget) -> tuple[StepCount, ...]:

@@ -61,7 +61,7 @@ class _Scopes:
         self.library = library
         levels = [level for level in levels_of(log, isolation) if level is not None]
         self._keep_sessions = all(level.session for level in levels)
-        self._keep_time = all(level.real_time and not level.parts for level in levels)
+        self._keep_time = all(level.real_time for level in levels)
         self._changing: list[tuple[Span, int]] = []
         self._own: set[int] = set()
         for place, transaction in enumerate(log.transactions):

@@ -76,7 +76,7 @@ class _Reduction:
         self._times: dict[int, Times] = {}
         known = [LEVELS[name] for name in levels if name in LEVELS]
         self._dirty = any(level.dirty for level in known)
-        self._strict = all(level.real_time and not level.parts for level in known)
+        self._strict = all(level.real_time for level in known)
         self._recorded = recorded
         self._tables = frozenset(name.lower() for name in library.catalog.tables)
         fired = [fired for table in library.catalog.tables.values() for fired in table.fires]

@@ -73,7 +73,7 @@ def levels_of(log: Log, isolation: str | None) -> tuple[Level | None, ...]:
 def keeps_time(log: Log, isolation: str | None) -> bool:
     """Whether all levels that a log is held to keep real time."""
     levels = levels_of(log, isolation)
-    return bool(levels) and all(level is not None and level.real_time and not level.parts for level in levels)
+    return bool(levels) and all(level is not None and level.real_time for level in levels)
 
 
 def reads_states(log: Log, isolation: str | None) -> bool:

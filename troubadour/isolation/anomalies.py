@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from troubadour.isolation.levels import LEVELS, Level, Scope, Visible
+from troubadour.isolation.levels import Level, Scope, Visible
 
 
 class Kind(Enum):
@@ -147,6 +147,9 @@ ANOMALIES = {anomaly.name: anomaly for anomaly in _ANOMALIES}
 """All anomalies by name."""
 
 
+_DEPENDENCIES = frozenset({Kind.WW, Kind.WR, Kind.RW})
+
+
 def is_forbidden(level: Level, cycle: Sequence[Kind]) -> bool:
     """Whether a level excludes a cycle of dependencies, its edges in order.
 
@@ -155,8 +158,7 @@ def is_forbidden(level: Level, cycle: Sequence[Kind]) -> bool:
     that is passed by its commit only is to be passed by its snapshot: an rw edge must follow one that leads to a
     snapshot.
     """
-    level = LEVELS[level.parts[-1]] if level.parts else level
-    if level.horizon.latest:
+    if level.horizon.latest or (level.serial and set(cycle) <= _DEPENDENCIES):
         return True
     misses = cycle.count(Kind.RW)
     if level.scope is not Scope.TRANSACTION:

@@ -7,7 +7,6 @@ wrote. Where the set is everything up to some place, it is a state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -73,8 +72,8 @@ class Level:
     parent of a new reference is one that is read. `commits`: a commit that was answered before another was sent stands
     before it.
     `holds`: what a transaction reads and writes stays as it is until it ends, which only guides the search.
-    `parts`: a log is correct
-    where it is so at each of these levels, for itself; all else is then theirs."""
+    `serial`: the transactions that ask for it stand in one serial order, beside the order of the commits:
+    what they read of one another, and missed, in just those states makes no circle."""
 
     name: str
     scope: Scope
@@ -93,7 +92,7 @@ class Level:
     locks: bool = False
     commits: bool = False
     holds: bool = False
-    parts: tuple[str, ...] = ()
+    serial: bool = False
 
     @property
     def own_states(self) -> bool:
@@ -267,7 +266,9 @@ _LEVELS = (
         implies=("postgres:repeatable-read", "serializable"),
         citation="PostgreSQL manual, 13.2.3 Serializable Isolation Level",
         dialect="postgres",
-        parts=("postgres:repeatable-read", "serializable"),
+        locks=True,
+        commits=True,
+        serial=True,
     ),
     Level(
         "mysql:read-committed",
@@ -341,16 +342,6 @@ def level_in(name: str, log: Log) -> Level | None:
     return (_REFUSING.get(name) if refuses_newer_rows(log.header) else None) or LEVELS.get(name)
 
 
-def parts_of(log: Log, isolation: str | None) -> tuple[Mapping[str, str], ...]:
-    """Where a level that a log is held to has parts: for each of these what the levels are called then, by name."""
-    named = [isolation] if isolation is not None else [log.header.isolation, *(t.isolation for t in log.transactions)]
-    composed = {
-        name: LEVELS[name].parts for name in named if name is not None and name in LEVELS and LEVELS[name].parts
-    }
-    count = max(map(len, composed.values()), default=0)
-    return tuple({name: parts[min(n, len(parts) - 1)] for name, parts in composed.items()} for n in range(count))
-
-
 def implied_by(name: str) -> frozenset[str]:
     """The level and all that accept whatever it accepts."""
     found = {name}
@@ -361,3 +352,25 @@ def implied_by(name: str) -> frozenset[str]:
                 found.add(weaker)
                 pending.append(weaker)
     return frozenset(found)
+
+
+_SNAPSHOTS = {"postgres:serializable": "postgres:repeatable-read"}
+"""What levels with a serial order of their own ask for besides."""
+
+
+def snapshots_of(log: Log, isolation: str | None) -> dict[str, str]:
+    """The levels with a serial order that a log is held to, by name, each with the one that asks for all but that."""
+    named = {isolation} if isolation is not None else {log.header.isolation, *(t.isolation for t in log.transactions)}
+    return {name: snapshots for name, snapshots in _SNAPSHOTS.items() if name in named}
+
+
+def is_serial_throughout(log: Log, isolation: str | None) -> bool:
+    """Whether all transactions of a log that may have committed are held to levels with one serial order."""
+    names = (isolation or t.isolation or log.header.isolation for t in log.transactions if t.status != "aborted")
+    return all(name in _SNAPSHOTS for name in names)
+
+
+def names_of(log: Log, isolation: str | None) -> str:
+    """All levels that a log is held to, joined."""
+    found = {isolation or transaction.isolation or log.header.isolation or "" for transaction in log.transactions}
+    return ", ".join(sorted(found)) or isolation or log.header.isolation or ""

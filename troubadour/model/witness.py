@@ -94,8 +94,8 @@ class GivenUp(msgspec.Struct, frozen=True, array_like=True):
 
 class Witness(msgspec.Struct, frozen=True):
     """`order` lists every committed transaction and those unknown ones that happened; `views[i]` belongs to
-    `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction). Where that
-    level has several parts, each for itself, this is the first one's, and `also` are the others'.
+    `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction).
+    `also` had further orders of levels with several parts; it is not written any more, and such a witness is refused.
     `initial` are the initial rows of the tables whose rows the log calls unknown. `given_up` are statements that were
     not judged, beside those of which a reader of the log sees that they are not modelled. `order` and `views` may make
     what they give: see `Chosen` and `Views`."""

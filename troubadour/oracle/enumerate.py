@@ -20,7 +20,7 @@ from troubadour.model.verdict import Status
 from troubadour.model.witness import FreeChoice, TransactionView, Witness
 from troubadour.oracle.choices import Choices, ExecutionReads, Ways
 from troubadour.replay.checker import Replay, check
-from troubadour.replay.commit_tests.levels import is_judged, level_of, parts_of
+from troubadour.replay.commit_tests.levels import is_judged, level_of
 from troubadour.replay.store import Writes
 from troubadour.replay.witness.listed import hidden_of
 
@@ -55,22 +55,6 @@ def explain(
     `budget` bounds the transactions run; `max_staleness`, at the levels that read one state, how many transactions
     have followed that one. Raises BudgetExceeded beyond it, LogError where the log cannot be used.
     """
-    parts = parts_of(log, isolation)
-    if parts:
-        answers = [
-            explain(
-                log.with_levels(names),
-                library,
-                None if isolation is None else names[isolation],
-                order_recorded,
-                budget // len(parts),
-                max_staleness,
-            )
-            for names in parts
-        ]
-        # a violation of one part is one; else what is not decided of one part is not decided
-        rank = {Status.VIOLATION: 0, Status.UNDECIDED: 1, Status.CORRECT: 2}
-        return min(answers, key=lambda answer: (rank[answer.status], answer.verified_prefix))
     judged = [
         transaction
         for transaction in log.transactions
@@ -145,7 +129,7 @@ class _Search:
         self, replay: Replay, remaining: list[Transaction], placed: list[tuple[str | int, TransactionView]]
     ) -> list[tuple[str | int, TransactionView]] | None:
         if not remaining:
-            return placed
+            return placed if replay.finished() is None else None
         for place, transaction in enumerate(remaining):
             rest = remaining[:place] + remaining[place + 1 :]
             for view, longer in self._views(replay, transaction):
@@ -156,13 +140,17 @@ class _Search:
 
     def _views(self, replay: Replay, transaction: Transaction) -> Iterator[tuple[TransactionView, Replay]]:
         """The views under which the transaction can come next, with the replay that has it; one for each set of writes,
-        and for each least set of transactions seen where that matters: nothing else of a view does to those that
-        follow, and who sees it has to see the less."""
-        seen: list[tuple[Writes, frozenset[int]]] = []
+        for each least set of transactions seen where that matters, and for each snapshot where it matters what that
+        misses: nothing else of a view does to those that follow, and who sees it has to see the less."""
+        seen: list[tuple[Writes, frozenset[int], int]] = []
+        serial = level_of(transaction, self._log, self._isolation).serial
         for view, longer in self._accepted(replay, transaction):
             saw = frozenset(range(1, view.state + 1)) - hidden_of(view) if self._sets else frozenset[int]()
-            if not any(longer.written == written and other <= saw for written, other in seen):
-                seen.append((longer.written, saw))
+            snapshot = view.state if serial else 0
+            if not any(
+                longer.written == written and other <= saw and snapshot == state for written, other, state in seen
+            ):
+                seen.append((longer.written, saw, snapshot))
                 yield view, longer
 
     def _accepted(self, replay: Replay, transaction: Transaction) -> Iterator[tuple[TransactionView, Replay]]:

@@ -26,10 +26,11 @@ from troubadour.execution.prepared import (
 from troubadour.model.ids import Ids, Places
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
-from troubadour.replay.commit_tests.levels import Level, is_judged, level_of, parts_of
+from troubadour.replay.commit_tests.levels import Level, is_judged, level_of
 from troubadour.replay.commit_tests.references import DANGLING, dangling, mends
 from troubadour.replay.commit_tests.times import Timeline, Times, times_of
 from troubadour.replay.forgetting import EVERY, Horizon, by_server, earliest
+from troubadour.replay.serial import Serial
 from troubadour.replay.step import Refusal, Step
 from troubadour.replay.store import Store, Writes, rows_of
 from troubadour.replay.witness.listed import (
@@ -76,6 +77,7 @@ class Replay:
         "_prepare",
         "_ranks",
         "_recorded",
+        "_serial",
         "_tables",
         "_version_commit",
         "catalog",
@@ -122,6 +124,7 @@ class Replay:
         self._last_commit: int | None = None
         self._version_commit: dict[str, int] = {}
         self._drawn: set[tuple[str, Value]] = set()
+        self._serial = Serial()
 
     def copy(self) -> Replay:
         """An independent copy; what was prepared is shared."""
@@ -134,6 +137,7 @@ class Replay:
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
         twin._drawn, twin.idle, twin._passed_on = self._drawn.copy(), self.idle.copy(), self._passed_on.copy()
         twin._version_commit, twin.written = self._version_commit.copy(), self.written
+        twin._serial = self._serial.copy()
         return twin
 
     def append(
@@ -178,6 +182,9 @@ class Replay:
         idle = self._asks and all(
             v is None and name not in self.store.tables[t].rows for t, name, v in rows_of(step.writes)
         )
+        circle = self._serial.append(step, self.store) if self._is_watched(transaction, level) else None
+        if circle is not None:
+            return step.refuse("serial", circle)
         clash = self._write(step)
         if clash is not None:
             return step.refuse("keys", clash)
@@ -190,6 +197,16 @@ class Replay:
             self.idle.add(len(self.order))
         self.written = step.writes
         return None
+
+    def _is_watched(self, transaction: Transaction, level: Level) -> bool:
+        """Whether a transaction has to have a place in the serial order: what an aborted one read is not to be relied
+        upon there (PostgreSQL manual, 13.2.3)."""
+        return level.serial and transaction.status != "aborted"
+
+    def finished(self) -> Refusal | None:
+        """The order is whole: whether those that are to be serializable have a serial order."""
+        found = self._serial.finished(self.store)
+        return None if found is None else Refusal(found[0], None, "serial", found[1])
 
     def _write(self, step: Step) -> str | None:
         """Make the next state; what is wrong with it."""
@@ -316,19 +333,9 @@ def check(
     the number of transactions checked, `placed` with each transaction and the replay that it was placed in. Raises
     LogError and Unsupported where the log cannot be used or modelled.
     """
-    parts = parts_of(log, isolation)
-    if parts:
-        witnesses = [witness, *(() if isinstance(witness.also, msgspec.UnsetType) else witness.also)]
-        if witness.log != log.digest or witness.isolation != isolation or len(witnesses) != len(parts):
-            return Refusal(None, None, "completeness", "it is not a witness for each part of the level")
-        for names, part in zip(parts, witnesses, strict=True):
-            name = None if isolation is None else names[isolation]
-            alone = msgspec.structs.replace(part, isolation=name, also=msgspec.UNSET)
-            refusal = check(log.with_levels(names), alone, library, isolation=name, order_recorded=order_recorded,
-                            progress=progress, covering=covering, prepare=prepare, placed=placed)  # fmt: skip
-            if refusal is not None:
-                return refusal
-        return None
+    if not isinstance(witness.also, msgspec.UnsetType):
+        text = "it has several orders, as earlier versions wrote for postgres:serializable: audit the log again"
+        return Refusal(None, None, "completeness", text)
     ranks, places = Places(), bytearray()
     since, began = array("q"), array("q")
     levels: dict[str, Level] = {}
@@ -357,6 +364,8 @@ def check(
     replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare, initial=initial, ranks=ranks,
                     levels=levels.values())  # fmt: skip
     horizon = Horizon(witness, ranks, since, began)
+    # who is to be serializable may be run again, however late
+    watched = any(level.serial for level in levels.values())
     del since, began, places
     for place, (id, view) in enumerate(zip(witness.order, witness.views, strict=True), 1):
         for read in view.exceptions:
@@ -370,11 +379,11 @@ def check(
             return refusal
         if placed is not None:
             placed(transaction, replay)
-        if place % EVERY == 0:
+        if place % EVERY == 0 and not watched:
             replay.forget(horizon)
         if progress is not None:
             progress(place)
-    return replay.check_aborted() if covering is None else None
+    return replay.finished() or (replay.check_aborted() if covering is None else None)
 
 
 def _check_completeness(

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, session,
-    visibility, time, observation, error, free, order, initial, completeness; `statement` the 0-based index where one is
-    to blame."""
+    visibility, serial, time, observation, error, free, order, initial, completeness; `statement` the 0-based index
+    where one is to blame."""
 
     transaction: TransactionId | None
     statement: int | None
@@ -50,6 +50,7 @@ class Step:
 
     __slots__ = (
         "choices",
+        "choices_used",
         "drawn",
         "exceptions",
         "hidden",
@@ -88,6 +89,7 @@ class Step:
         self.taken: dict[Execution, tuple[int, int | None]] = {}
         self.kept: dict[Execution, int] = {}
         self.choices = choices
+        self.choices_used: FreeChoices = {}
         self.drawn: list[tuple[str, str, Value]] = []
         self.replay = replay
         self.transaction = transaction
@@ -173,6 +175,20 @@ class Step:
         """Run the statements on the view, whatever was sent after their answers: what they say, and nothing else."""
         return self._run(None)
 
+    def again(self) -> Step:
+        """The same transaction, to be run by itself."""
+        return Step(
+            self.replay, self.transaction, self.prepared, self.level, self.times, self.state, None, None, None, None,
+            self.hidden,
+        )  # fmt: skip
+
+    def run_again(self, view: WitnessView) -> Refusal | None:
+        """Run the statements on another view, whatever was sent after their answers; `writes` are those of that run."""
+        try:
+            return self._run_statements(view)
+        except BadChoice as error:
+            return self.refuse("free", str(error))
+
     def _late(self) -> list[frozenset[int]] | None:
         """Per statement, the states made by writers whose commit was sent after its answer; None for none at all."""
         snapshot = self.state if self.newest is None else max(self.state, self.newest)
@@ -211,6 +227,7 @@ class Step:
         self.taken = view.taken
         self.kept = view.kept
         self.drawn = view.drawn
+        self.choices_used = view.used
         if refusal is None and view.outdated:
             statement, row = view.outdated[0]
             return self.refuse("RMR", f"it locks {row} in another version than the newest", statement)

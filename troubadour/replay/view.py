@@ -93,6 +93,7 @@ class WitnessView:
         self.savepoints: list[tuple[str, Mark]] = []
         self._draws = Draws(choices)
         self.drawn = self._draws.made
+        self.used = self._draws.used
         self.writes: dict[str, dict[RowName, Row | None]] = {}
         self._keys = KeysWritten()
 

@@ -66,7 +66,7 @@ LEVELS = {
     "strict-serializable": "the transactions ran as if one after another, in an order that real time allows",
     "postgres:read-committed": "each statement reads one state, and writes the newest versions of the rows found in it",
     "postgres:repeatable-read": "a transaction reads the state at its first statement, and writes no row written since",
-    "postgres:serializable": "as postgres:repeatable-read, and as if one after another in some order",
+    "postgres:serializable": "as postgres:repeatable-read, and among themselves as if one after another",
     "mysql:read-committed": "plain reads are of one state each, writes and locking reads meet rows one by one",
     "mysql:repeatable-read": "plain reads are of one snapshot, writes and locking reads of the newest state",
     "mysql:serializable": "the transactions ran as if one after another, in an order that real time allows",

@@ -192,7 +192,7 @@ class _Builder:
     def _weaker(self, prefix: Log) -> tuple[tuple[str, ...], Rerun | None]:
         """The strongest levels at which the prefix is correct, and its transactions as the first of these has them."""
         assert self._level is not None
-        failed = {self._level.name, *self._level.parts}
+        failed = {self._level.name}
         # a product's profile fails where its general level does, or for more than that asks
         open_ = [name for name in _LADDER if not failed & implied_by(name)]
         order = {name: place for place, name in enumerate(open_)}
@@ -245,16 +245,12 @@ class _Builder:
 
     def _cycle(self, rerun: Rerun, core: list[int], level: Level | None) -> list[Possible] | None:
         assert level is not None
-        parts = [LEVELS[name] for name in level.parts] or [level]
-        sessions = any(part.session for part in parts)
-        real_time = any(part.real_time for part in parts)
-        at_start = any(part.horizon.at_start for part in parts)
+        sessions, real_time, at_start = level.session, level.real_time, level.horizon.at_start
         for nodes in self._circles(rerun, core):
             edges = Edges(rerun, nodes, sessions=sessions, real_time=real_time, at_start=at_start)
-            for part in parts:
-                cycle = best_cycle(edges, core, part, self._effort.looked)
-                if cycle is not None:
-                    return cycle
+            cycle = best_cycle(edges, core, level, self._effort.looked)
+            if cycle is not None:
+                return cycle
         return None
 
     def _circles(self, rerun: Rerun, core: list[int]) -> list[list[int]]:
@@ -302,7 +298,7 @@ class _Builder:
     def _from_answers(self, failing: int, difference: Difference | None) -> _Told:
         """What the answer says where nothing explains it."""
         assert self._level is not None
-        level = self._level.parts[-1] if self._level.parts else self._level.name
+        level = self._level.name
         prefix = self._first(failing)
         verdict = self._decide(prefix, level, self._effort.left())
         witness = verdict.witness
@@ -332,7 +328,7 @@ class _Builder:
     def _from_itself(self, failing: int) -> _Told | None:
         """What the transaction's own statements say against each other."""
         assert self._level is not None
-        level = self._level.parts[-1] if self._level.parts else self._level.name
+        level = self._level.name
         found = contradicts_itself(self._first(failing + 1), self._library, level, self._core[0], self._effort.budget)
         return None if found is None else _Told(ANOMALIES[found[0]], (found[1],))
 

@@ -22,11 +22,11 @@ from troubadour.audit.certified.timestamps import timestamp_order
 from troubadour.audit.certified.witnessing import refused, replayed, run_certified, told_witness
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.formats.certificate import check_columns
-from troubadour.isolation.levels import Level, Scope, Visible, parts_of
+from troubadour.isolation.levels import Level, Scope, Visible, is_serial_throughout, snapshots_of
 from troubadour.model.certificate import Certificate, Commit, Examined, Scheme, Standing
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.witness import Witness
-from troubadour.replay import Refusal
+from troubadour.replay import Refusal, check
 from troubadour.search.problem.budget import Budget
 from troubadour.search.problem.problem import Problem, level_of
 
@@ -53,7 +53,7 @@ def examine(
 def _judged(
     log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, budget: Budget
 ) -> tuple[Examined, Witness | None]:
-    parts: tuple[Mapping[str, str], ...] = parts_of(log, isolation) or ({},)
+    parts = _parts_of(log, isolation)
     witnesses: list[Witness] = []
     try:
         for names in parts:
@@ -71,10 +71,24 @@ def _judged(
         return Examined(Standing.REFUTED, error.transaction, text, lead=lead), None
     except Cycle as error:
         return Examined(Standing.REFUTED, error.transaction, str(error), lead=error.members), None
-    first, *others = witnesses
-    if others:
-        first = msgspec.structs.replace(first, isolation=isolation, also=tuple(others))
+    first = msgspec.structs.replace(witnesses[0], isolation=isolation)
+    if parts[0]:
+        # the snapshots that it tells, and the serial order that these leave
+        refusal = check(log, first, library, isolation=isolation)
+        if refusal is not None:
+            return Examined(Standing.REFUTED, refusal.transaction, str(refused(refusal))), None
     return Examined(Standing.ACCEPTED, notes=fates(log, certificate, first.order)), first
+
+
+def _parts_of(log: Log, isolation: str | None) -> list[dict[str, str]]:
+    """What levels are called in each of the questions that a certificate is asked: of those with a serial order the
+    snapshots, and the order by itself where all transactions are in it."""
+    snapshots = snapshots_of(log, isolation)
+    if not snapshots:
+        return [{}]
+    if not is_serial_throughout(log, isolation):
+        return [snapshots]
+    return [snapshots, dict.fromkeys(snapshots, "serializable")]
 
 
 def _fits_without(
@@ -90,7 +104,7 @@ def _fits_without(
         return False
     silenced = without_answers(log, identifier)
     try:
-        for names in parts_of(log, isolation) or ({},):
+        for names in _parts_of(log, isolation):
             level = names.get(isolation, isolation) if isolation is not None else None
             _adopted(silenced.with_levels(names), library, certificate, level, budget)
     except (Incomplete, Unsupported, Mismatch, Cycle):

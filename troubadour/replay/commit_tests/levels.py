@@ -23,7 +23,8 @@ class Level:
     versions. `by_row`: one that writes or locks what it reads takes each row from a
     state of its own. `acts`: statements that write or lock what they read do so in state i-1, the others read the
     snapshot. `locks`: what a query locks was not written after the snapshot, and the parent of a new reference is one
-    that it sees. `commits`: it comes after all whose commit was answered before its own was sent."""
+    that it sees. `commits`: it comes after all whose commit was answered before its own was sent. `serial`: those with
+    it have an order of their own in which each could have run after those before it, and seen what it saw."""
 
     name: str
     latest: bool
@@ -43,6 +44,7 @@ class Level:
     locks: bool = False
     commits: bool = False
     by_column: bool = False
+    serial: bool = False
 
     @property
     def asks_times(self) -> bool:
@@ -91,6 +93,19 @@ LEVELS = {
             commits=True,
         ),
         Level(
+            "postgres:serializable",
+            False,
+            True,
+            True,
+            True,
+            True,
+            by_version=True,
+            dialect="postgres",
+            locks=True,
+            commits=True,
+            serial=True,
+        ),
+        Level(
             "mysql:read-committed",
             False,
             False,
@@ -109,17 +124,6 @@ LEVELS = {
         Level("duckdb", False, True, True, True, True, dialect="duckdb", by_column=True),
     )
 }
-
-
-PARTS = {"postgres:serializable": ("postgres:repeatable-read", "serializable")}
-"""Levels that ask for several others, each with a witness of its own."""
-
-
-def parts_of(log: Log, isolation: str | None) -> list[dict[str, str]]:
-    """What the levels with parts are called in each of these; empty where there are none."""
-    names = {isolation} if isolation else {log.header.isolation, *(each.isolation for each in log.transactions)}
-    found = [name for name in PARTS if name in names]
-    return [{name: PARTS[name][number] for name in found} for number in range(2)] if found else []
 
 
 def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level:

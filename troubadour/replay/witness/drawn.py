@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sql_semantics.errors import Unsupported
 from sql_semantics.run.writes.rows.chosen import Chosen
 from sql_semantics.values.types import SqlType, Value
@@ -10,16 +12,17 @@ from troubadour.replay.witness.reads import BadChoice, Execution, FreeChoices
 
 
 class Draws:
-    """What one transaction draws from its `choices`; `made` lists it by source and name. Without choices what needs one
-    is Unsupported."""
+    """What one transaction draws from its `choices`; `made` lists it by source and name, `used` by address. Without
+    choices what needs one is Unsupported."""
 
-    __slots__ = ("_choices", "_chosen", "_ordinals", "made")
+    __slots__ = ("_choices", "_chosen", "_ordinals", "made", "used")
 
     def __init__(self, choices: FreeChoices | None) -> None:
         self._choices = choices
         self._chosen = Chosen()
         self._ordinals: dict[Execution, int] = {}
         self.made: list[tuple[str, str, Value]] = []
+        self.used: dict[tuple[int, int, int], Any] = {}
 
     def value(self, source: str, name: str, type: SqlType, place: Execution) -> Value:
         """The value that the witness names; raises BadChoice where it names none, or none of the type."""
@@ -37,6 +40,7 @@ class Draws:
             if value is None:
                 raise BadChoice(f"the value chosen ({source}) is NULL")
             self.made.append((source, name, value))
+            self.used[address] = self._choices[address]
             return value
 
         return self._chosen.value(source, name, type, place, choose)
@@ -49,6 +53,7 @@ class Draws:
         number = self._choices.get(address)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < count:
             raise BadChoice(f"the witness does not say which of {count} ways was taken: {what}")
+        self.used[address] = number
         return number
 
     def failed(self) -> None:

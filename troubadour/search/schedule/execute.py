@@ -26,7 +26,7 @@ from troubadour.search.problem.problem import Problem
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a transaction has no place here: `condition` is one of observation, error, NWC, keys, time, order, reads,
-    unsupported, real-time (it must stand before or after `other`)."""
+    serial, unsupported, real-time (it must stand before or after `other`)."""
 
     item: int
     condition: str

@@ -15,6 +15,7 @@ from troubadour.execution.free.tagged import Address
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.execution.views.concrete import ConcreteView
 from troubadour.search.schedule.execute import Failure
+from troubadour.search.schedule.serial import Watched
 from troubadour.search.schedule.visible_sets import (
     NOTHING,
     Needs,
@@ -52,7 +53,8 @@ class Placement:
     the DBMS had several to go. `since`, of one that wrote nothing: the lowest state from which on, up to those of the
     choices, it reads and its constraints meet the same. `looks`, where each row read may be of a state of its own, of
     the latest ones: what it looked at; `cuts`: which of the newest versions its queries did not take, where it takes
-    them but for these (see `Choices`); `alike`: it has no other likely reading."""
+    them but for these (see `Choices`); `alike`: it has no other likely reading; `watched`, where its level has a serial
+    order of its own: as the serialization graph has it."""
 
     item: int
     choices: Choices | None
@@ -63,6 +65,7 @@ class Placement:
     looks: Looks | None = None
     cuts: Mapping[int, Execution] | None = None
     alike: bool = False
+    watched: Watched | None = None
 
 
 @dataclass(frozen=True, slots=True)

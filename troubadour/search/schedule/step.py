@@ -24,6 +24,7 @@ from troubadour.execution.views.concrete import ConcreteView
 from troubadour.isolation.levels import Conflict, Level, Scope
 from troubadour.search.schedule.execute import Failure, execute
 from troubadour.search.schedule.placement import UNSUPPORTED, Candidate, fingerprint
+from troubadour.search.schedule.serial import closed_circle, watched
 from troubadour.search.schedule.views import view_of
 from troubadour.search.schedule.visible_sets import (
     seen_at,
@@ -65,6 +66,8 @@ def run_on(
     if failure is None and view.overtaken is not None:
         text = "it writes or locks a row of a commit that was sent after its answer had arrived"
         failure = Failure(item, "time", text, view.overtaken)
+    if failure is None and level.serial:
+        failure = _check_serial(trace, item, choices, view)
     if choices.masked is not None and failure is None and level.scope is not Scope.STATEMENT:
         choices = _explicit(trace, choices, view)
     if choices.newest is not None and not view.met and level.scope is Scope.TRANSACTION:
@@ -150,6 +153,13 @@ def _check_masked(
         return None, again
     text = "it depends on a commit that was sent after its answer had arrived"
     return Failure(item, "time", text), again
+
+
+def _check_serial(trace: Trace, item: int, choices: Choices, view: ConcreteView) -> Failure | None:
+    """It closes no circle of what the serializable transactions read of one another."""
+    node = watched(trace, item, choices, view, view.writes())
+    circle = None if node is None else closed_circle(trace, node)
+    return None if circle is None else Failure(item, "serial", circle)
 
 
 def _is_among(positions: Sequence[int], late: frozenset[int], last: int | None = None) -> bool:

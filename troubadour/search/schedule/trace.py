@@ -33,6 +33,7 @@ from troubadour.search.schedule.placement import (
     met_since,
 )
 from troubadour.search.schedule.read_candidates import candidates_for, likely_for
+from troubadour.search.schedule.serial import watched
 from troubadour.search.schedule.step import run_on
 from troubadour.search.schedule.visible_sets import (
     NOTHING,
@@ -60,6 +61,8 @@ class Trace:
         self.placements: list[Placement] = []
         self.fixed = 0
         """Placements that are not taken back any more: the states that they read are forgotten."""
+        self.moves = 0
+        """How often placements were put elsewhere without being run anew."""
 
     def __len__(self) -> int:
         return len(self.placements)
@@ -109,6 +112,7 @@ class Trace:
 
     def put_back(self, taken: Sequence[TakenBack]) -> None:
         """Place again, as they were, what was taken back from after the placements that there are now."""
+        self.moves += 1
         for one in taken:
             self.states.place(one.writes)
             self.timeline.append(self.problem.times[one.item], idle=one.idle)
@@ -119,6 +123,7 @@ class Trace:
         the next ones now, and their states. What they read is for the caller to say."""
         if place < self.fixed:
             raise Forgotten
+        self.moves += 1
         self.states.move(position, place)
         self.timeline.move(position, place)
         self.placements.insert(place, self.placements.pop(position - 1))
@@ -226,10 +231,13 @@ class Trace:
         Raises TooManyRuns where not all readings can be looked at.
         """
         found: dict[object, list[Candidate]] = {}
+        serial = self.problem.levels[item].serial
         for candidate in candidates_for(self, item, all_readings=True, oldest=oldest):
             self.problem.budget.left()
             if candidate.failure is None:
-                same = found.setdefault(fingerprint(candidate.view.writes()), [])
+                written = fingerprint(candidate.view.writes())
+                # what a snapshot misses matters by itself where there is a serial order beside
+                same = found.setdefault((written, candidate.choices.state) if serial else written, [])
                 if not same or self.problem.closes:
                     same.append(candidate)
             elif failures is not None:
@@ -270,6 +278,7 @@ class Trace:
         ways: dict[Address, Value] = {address: number for address, (number, _) in view.picked.items()}
         since = 0 if writes else met_since(candidate)
         placement = Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways), since)
+        placement.watched = watched(self, candidate.item, candidate.choices, view, writes)
         self.placements.append(placement)
         if self.problem.levels[candidate.item].scope is Scope.ROW:
             placement.looks, placement.cuts = looks_of(view), cuts

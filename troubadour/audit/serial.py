@@ -1,0 +1,161 @@
+"""Levels whose transactions have a serial order beside their snapshots (docs/isolation-levels.md,
+postgres:serializable): asked for the snapshots first, then for the order in that execution, and only then for both.
+
+What snapshots alone do not explain, nor a serial order alone, nothing explains: so violations come from there wherever
+they can, with what is known of them. Does not know how any of these is decided.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
+from troubadour.isolation.levels import is_serial_throughout, names_of, snapshots_of
+from troubadour.model.log import Log
+from troubadour.model.verdict import Scope, Status, Verdict
+from troubadour.replay import check
+
+Decide = Callable[[Log, str | None, float | None], Verdict]
+"""f(log, isolation, seconds left): the verdict on a log."""
+
+_ORDER = "serializable"
+"""The level that asks for a serial order and nothing else."""
+
+SMALL = 7
+"""Transactions up to which all is asked at once, too, as every order of them is tried."""
+
+
+def audit_serial(
+    log: Log,
+    library: SqlLibrary,
+    isolation: str | None,
+    timeout: float | None,
+    decide: Decide,
+    *,
+    order_recorded: bool,
+) -> Verdict:
+    """The verdict on a log some of whose levels have a serial order."""
+    begun = time.monotonic()
+
+    def ask(log: Log, isolation: str | None) -> Verdict:
+        left = None if timeout is None else max(timeout - (time.monotonic() - begun), 0.001)
+        return decide(log, isolation, left)
+
+    verdict = _Serial(log, library, isolation, ask, order_recorded=order_recorded).verdict()
+    seconds = round(time.monotonic() - begun, 4)
+    return msgspec.structs.replace(verdict, isolation=names_of(log, isolation), seconds=seconds)
+
+
+class _Serial:
+    """One log, at levels of which some have a serial order. `ask`: how a log is decided at other levels."""
+
+    def __init__(
+        self,
+        log: Log,
+        library: SqlLibrary,
+        isolation: str | None,
+        ask: Callable[[Log, str | None], Verdict],
+        *,
+        order_recorded: bool,
+    ) -> None:
+        self._log = log
+        self._library = library
+        self._isolation = isolation
+        self._ask = ask
+        self._recorded = order_recorded
+        self._snapshots = snapshots_of(log, isolation)
+
+    def verdict(self) -> Verdict:
+        """Correct with one execution for all that is asked; what is no violation of snapshots or order alone, may be
+        one of both."""
+        found = self._called(self._log, self._snapshots)
+        if found.status is Status.CORRECT:
+            whole = self._as_whole(found)
+            if whole is not None:
+                return whole
+        elif found.status is not Status.VIOLATION:
+            return found
+        failed: list[Verdict] = []
+        if found.status is Status.VIOLATION:
+            failed.append(_stands(found, ", ".join(sorted(self._snapshots.values())), self._recorded))
+        if self._is_ordered_alone():
+            alone = self._called(self._log, dict.fromkeys(self._snapshots, _ORDER))
+            if alone.status is Status.VIOLATION:
+                failed.append(_stands(alone, _ORDER, self._recorded))
+        violations = [one for one in failed if one.status is Status.VIOLATION]
+        if not violations:
+            return failed[0] if failed else self._called(self._log, {})
+        first = min(violations, key=lambda verdict: verdict.verified_prefix)
+        return self._as_early(first)
+
+    def _called(self, log: Log, names: dict[str, str]) -> Verdict:
+        """The verdict on a log whose levels are called otherwise."""
+        isolation = self._isolation
+        return self._ask(log.with_levels(names), None if isolation is None else names.get(isolation, isolation))
+
+    def _as_whole(self, verdict: Verdict) -> Verdict | None:
+        """Correct, where the execution that explains the snapshots has a serial order as well."""
+        assert verdict.witness is not None
+        isolation, recorded = self._isolation, self._recorded
+        witness = msgspec.structs.replace(verdict.witness, isolation=isolation)
+        try:
+            refusal = check(self._log, witness, self._library, isolation=isolation, order_recorded=recorded)
+        except Unsupported:
+            return None
+        return msgspec.structs.replace(verdict, witness=witness) if refusal is None else None
+
+    def _is_ordered_alone(self) -> bool:
+        """Whether what has no serial order by itself has none beside the snapshots. What only constraints met, those of
+        foreign keys and ON CONFLICT, is no read there, and one by itself."""
+        if self._recorded or self._library.has_references:
+            return False
+        if not is_serial_throughout(self._log, self._isolation):
+            return False
+        texts = (s.sql for t in self._log.transactions for s in t.statements)
+        return not any("conflict" in text.lower() for text in (*texts, *self._log.header.procedures))
+
+    def _as_early(self, violation: Verdict) -> Verdict:
+        """A violation of snapshots or order alone, or of both together where that fails earlier in the log."""
+        log = self._log
+        if len(log.transactions) <= SMALL:
+            both = self._called(log, {})
+        else:
+            failing = next(n for n, t in enumerate(log.transactions) if t.id == violation.failing_transaction)
+            before = log.with_transactions(log.transactions[:failing])
+            both = _Serial(
+                before, self._library, self._isolation, self._ask, order_recorded=self._recorded
+            ).verdict()  # fmt: skip
+            if both.status is Status.VIOLATION:
+                # those that come later may explain what is before them
+                others = [t for t in log.transactions if t.id != violation.failing_transaction]
+                both = self._called(log.with_transactions(others), {})
+        if both.status is Status.VIOLATION and both.verified_prefix < violation.verified_prefix:
+            return both
+        return violation
+
+
+def _stands(verdict: Verdict, level: str, order_recorded: bool) -> Verdict:
+    """A violation of less. Where other orders were not excluded, and no order is bound, it is none: this is what a
+    product promises."""
+    if verdict.scope is not Scope.EVERY_ORDER and not order_recorded:
+        reason = f"no order was found that explains it, but not every order was excluded: at {level}: "
+        return _left_open(verdict, reason + str(verdict.explanation))
+    return msgspec.structs.replace(verdict, explanation=f"at {level}: {verdict.explanation}")
+
+
+def _left_open(verdict: Verdict, reason: str) -> Verdict:
+    return msgspec.structs.replace(
+        verdict,
+        status=Status.UNDECIDED,
+        failing_transaction=None,
+        core=None,
+        core_scope=None,
+        scope=None,
+        explanation=None,
+        notes=(),
+        reason=reason,
+    )
