@@ -121,19 +121,20 @@ class _Serial:
     def _as_early(self, violation: Verdict) -> Verdict:
         """A violation of snapshots or order alone, or of both together where that fails earlier in the log."""
         log = self._log
+        places = {transaction.id: place for place, transaction in enumerate(log.transactions)}
+        assert violation.failing_transaction is not None
+        failing = places[violation.failing_transaction]
         if len(log.transactions) <= SMALL:
             both = self._called(log, {})
         else:
-            failing = next(n for n, t in enumerate(log.transactions) if t.id == violation.failing_transaction)
             before = log.with_transactions(log.transactions[:failing])
-            both = _Serial(
-                before, self._library, self._isolation, self._ask, order_recorded=self._recorded
-            ).verdict()  # fmt: skip
+            beside = _Serial(before, self._library, self._isolation, self._ask, order_recorded=self._recorded)
+            both = beside.verdict()
             if both.status is Status.VIOLATION:
                 # those that come later may explain what is before them
                 others = [t for t in log.transactions if t.id != violation.failing_transaction]
                 both = self._called(log.with_transactions(others), {})
-        if both.status is Status.VIOLATION and both.verified_prefix < violation.verified_prefix:
+        if both.failing_transaction is not None and places[both.failing_transaction] < failing:
             return both
         return violation
 
