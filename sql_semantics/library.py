@@ -17,6 +17,7 @@ from sql_semantics.frontend import (
     ParamShape,
     bind,
     hidden_reaches,
+    is_definition,
     reach_of,
     read_changes,
     read_definitions,
@@ -82,7 +83,8 @@ class SqlLibrary:
     in a known scope (`frontend.definitions.changes`); `changing`: the tables that they concern; `standing`: states tell
     which of these hold, and statements need those of their scope. `chooses`: some program so far holds a value that the
     DBMS chooses. `unknown`: columns, by table, of whose values nothing is to be told, with the reason. `spelled`:
-    values of types that are not modelled are told apart by how they are written.
+    values of types that are not modelled are told apart by how they are written. `unread`: the definitions that cannot be
+    read, with the reason; `unreached`: of one among them that may concern anything, empty for none.
     """
 
     def __init__(
@@ -127,7 +129,8 @@ class SqlLibrary:
         spelled: bool,
     ) -> None:
         dialect = self.dialect
-        of_schema = read_schema(schema, dialect, lenient=True)
+        self.unread: dict[str, str] = {}
+        of_schema = read_schema(schema, dialect, lenient=True, unread=self.unread)
         forgotten = Forgotten(unknown or {}, spelled=spelled)
         tables, transient = read_definitions(definitions, forgotten.of_all(of_schema), dialect)
         tables = forgotten.of_all(tables)
@@ -136,7 +139,9 @@ class SqlLibrary:
         runs = (text for run in definitions for text in ((run,) if isinstance(run, str) else run))
         reaches = hidden_reaches([*schema, *procedures, *runs, *altered, *self._beside], tables, dialect)
         tables = with_hidden(tables, reaches.own, of_schema)
-        routines = read_routines(schema, procedures, tables, dialect, reaches.hidden)
+        routines = read_routines(schema, procedures, tables, dialect, reaches.hidden, self.unread)
+        strays = [text for text in self.unread if not is_definition(text)]
+        self.unreached = f"a definition that cannot be read ({self.unread[strays[0]]})" if strays else ""
         tables, known, refused, triggers = routines.tables, routines.procedures, routines.refused, routines.triggers
         scopes = read_changes(self._changes, tables, dialect, forgotten.of)
         changing = frozenset(scopes.stored.keys() - tables.keys()) | scopes.moved()

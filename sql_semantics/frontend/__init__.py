@@ -22,6 +22,7 @@ from sql_semantics.frontend.hidden import hidden_reaches, with_hidden
 from sql_semantics.frontend.names.refusals import (
     changes_index,
     drops_type,
+    is_definition,
     names_anew,
     refuse_altered,
     refuse_dangling,
@@ -50,6 +51,7 @@ __all__ = [
     "drops_type",
     "hidden_reaches",
     "index_of",
+    "is_definition",
     "named_tables",
     "names_anew",
     "names_in",

@@ -55,6 +55,7 @@ def read_routines(
     tables: Mapping[str, Table],
     dialect: Dialect,
     hidden: Mapping[str, Hidden],
+    unread: dict[str, str] | None = None,
 ) -> Routines:
     """The routines, and the triggers of the tables, as many of them as can be run. Raises as `read_procedures`, and
     SchemaError for a trigger on what is no table."""
@@ -74,7 +75,7 @@ def read_routines(
         marked = _add_triggers(rest, inside, bodies, tables, dialect, run, hidden)
         refused: dict[str, str] = {}
         triggers: dict[str, tuple[RunTrigger, ...]] = {}
-        known = read_procedures(routines, marked, dialect, refused, fired, triggers)
+        known = read_procedures(routines, marked, dialect, refused, fired, triggers, unread)
         failed = [one for one in fired if one.key in refused]
         if not failed and (not rest or run.keys() == triggers.keys()):
             return Routines(marked, known, refused, triggers)

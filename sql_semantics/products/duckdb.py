@@ -539,6 +539,7 @@ DUCKDB = Rules(
         meets_newer_tables=False,
         looks_for_new_table_first=False,
         counts_definitions="filled",
+        counts_are_rows=True,
         absent_table_state="42P01",
         present_table_state="42P07",
         changes_check_references=True,

@@ -543,6 +543,7 @@ MYSQL = Rules(
         meets_newer_tables=False,
         looks_for_new_table_first=False,
         counts_definitions="always",
+        counts_are_rows=False,
         absent_table_state="42S02",
         present_table_state="42S01",
         changes_check_references=True,

@@ -561,6 +561,7 @@ POSTGRES = Rules(
         meets_newer_tables=True,
         looks_for_new_table_first=False,
         counts_definitions="always",
+        counts_are_rows=False,
         absent_table_state="42P01",
         present_table_state="42P07",
         changes_check_references=True,

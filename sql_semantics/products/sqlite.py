@@ -518,6 +518,7 @@ SQLITE = Rules(
         meets_newer_tables=False,
         looks_for_new_table_first=True,
         counts_definitions=None,
+        counts_are_rows=False,
         absent_table_state="HY000",
         present_table_state="HY000",
         changes_check_references=False,

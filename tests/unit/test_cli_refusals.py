@@ -44,17 +44,35 @@ BAD: dict[str, tuple[list[dict[str, Any] | str], str]] = {
     "a schema that breaks off": ([HEADER | {"schema": ["CREATE TABLE x ("], "initial": {}}, GOOD], "schema"),
     "a schema with a slip": ([HEADER | {"schema": ["CREATE TABEL x (id INT)"], "initial": {}}, GOOD], "schema"),
     "a schema that contradicts itself": ([HEADER | {"schema": [ACCOUNTS, ACCOUNTS]}, GOOD], "accounts"),
-    "procedures that cannot be read": ([HEADER | {"procedures": ["CREATE PROCEDURE p( BEGIN"]}, GOOD], "procedure"),
-    "a procedure over no table": (
-        [HEADER | {"procedures": ["CREATE PROCEDURE p() BEGIN SELECT 1 FROM nosuch; END"]}, GOOD],
-        "nosuch",
-    ),
     "commit before start": ([HEADER, GOOD | {"start": 5, "commit": 4}], "before start"),
     "returned before invoked": ([HEADER, GOOD | {"invoked": 5, "returned": 4}], "before"),
     "no isolation anywhere": ([{k: v for k, v in HEADER.items() if k != "isolation"}, GOOD], "--isolation"),
     "an unknown level in the header": ([HEADER | {"isolation": "sloppy"}, GOOD], "sloppy"),
     "an unknown level of a transaction": ([HEADER, GOOD | {"isolation": "sloppy"}], "sloppy"),
 }
+
+
+UNREAD = {
+    "a table": {"schema": [ACCOUNTS, "CREATE TABLE x ("]},
+    "a routine": {"procedures": ["CREATE PROCEDURE p( BEGIN"]},
+    "a routine over no table": {"procedures": ["CREATE PROCEDURE p() BEGIN SELECT 1 FROM nosuch; END"]},
+}
+
+
+@pytest.mark.parametrize("what", UNREAD)
+def test_a_definition_that_cannot_be_read_costs_what_uses_it(run: Any, tmp_path: Path, what: str) -> None:
+    log = write(tmp_path, HEADER | UNREAD[what], GOOD)
+    assert run("audit", log).status == 0
+    validated = run("log", "validate", log)
+    assert validated.status == 3
+    assert "cannot be read" in validated.out
+
+
+def test_what_begins_like_no_definition_may_concern_anything(run: Any, tmp_path: Path) -> None:
+    log = write(tmp_path, HEADER | {"schema": [ACCOUNTS, "CREATE TABEL x (id INT)"]}, GOOD)
+    ended = run("audit", log)
+    assert ended.status == 3
+    assert "a definition that cannot be read (CREATE TABEL is no statement of a schema)" in ended.out
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -12,7 +12,11 @@ import click
 from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
 from troubadour.cli.certify import certify
+<<<<<<< HEAD
 from troubadour.cli.common import emit, library_of, load, load_either, opened, refuse, warn
+=======
+from troubadour.cli.common import brief, emit, library_of, load, load_either, opened, refuse
+>>>>>>> f3c04c0 (definitions that cannot be read are opaque; observations of the wrong shape are bad input)
 from troubadour.formats import write_log, write_objects
 from troubadour.formats.objects.expand import expanded
 from troubadour.isolation.levels import LEVELS
@@ -205,13 +209,17 @@ def validate(logs: tuple[str, ...]) -> None:
 
     found = load(logs)
     try:
-        coverage, shown = validate_log(found, lambda: opened(found, None))
+        coverage, shown, unread = validate_log(found, lambda: opened(found, None))
     except LogError as error:
         refuse(str(error))
     for item in shown:
         emit(f"{item.construct}: values shown by {item.statements:,} statements, judged where spelled as stored")
+    for text, reason in unread.items():
+        emit(f"a definition that cannot be read: {brief(text)}: {brief(reason)}")
     if not coverage.unjudged:
         emit(f"{len(found.transactions):,} transactions, all of them modelled")
+        if unread:
+            raise click.exceptions.Exit(3)
         return
     emit(f"{coverage.judged:,} of {coverage.statements:,} statements would be judged; not the others:")
     for item in coverage.unjudged:

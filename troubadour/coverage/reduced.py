@@ -69,7 +69,7 @@ class Reduced:
 def is_exact(library: SqlLibrary) -> bool:
     """Whether the schema is modelled throughout, as far as it can be used."""
     tables = library.catalog.tables.values()
-    return not any(
+    return not library.unreached and not any(
         table.refusing or table.fires or any(column.type.name for column in table.columns) for table in tables
     )
 

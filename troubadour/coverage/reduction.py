@@ -192,6 +192,10 @@ class _Reduction:
             self._leave_out(place, index, gap.construct, gap.table)
             return
         facts = self._facts_of(statement)
+        if self.library.unreached and not facts.nameless:
+            self.roots.add((place, index))
+            self._leave_out(place, index, self.library.unreached, None)
+            return
         if facts.construct:
             self.roots.add((place, index))
             self._leave_out(place, index, facts.construct, None, facts.column)

@@ -47,7 +47,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT, SqlType, Value
 from troubadour.execution.boundaries import misplaced
 from troubadour.execution.observations.lifecycle import RUN, Fate, Judged, Step, UnclearFate, judge
-from troubadour.execution.observations.misfits import beyond_model
+from troubadour.execution.observations.misfits import beyond_model, counted, lacks_column, misshapen
 from troubadour.execution.observations.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
 from troubadour.model.values import ARRAYS, param_shape, read_value
@@ -254,11 +254,18 @@ def prepare_statement(
         types = _types_of(program, library.catalog)
         statement = _as_far_as_judged(statement, program.statement, transaction)
         try:
+            statement = counted(statement, types, library.dialect)
+            wrong = misshapen(statement, types)
+            if wrong is not None:
+                raise LogError(f"{_address(transaction, index)}: {wrong}")
             observed = parse_observation(statement, types)
         except MisfitValue as error:
             raise beyond_model(error, program.statement, library.dialect.name) or error from error
         return PreparedStatement(statement, index, program, arguments, observed)
     except SqlError as error:
+        if statement.error is None and not statement.outcome_unknown and lacks_column(error, library):
+            told = f"the schema lacks a column that the statement names ({error.message})"
+            raise LogError(f"{_address(transaction, index)}: {told}; is it older than the log?") from error
         return _unbound(statement, index, error)
     except Unsupported as error:
         if statement.error is not None:
@@ -269,7 +276,7 @@ def prepare_statement(
     except UnknownTable as error:
         if statement.error is not None:
             return _unbound(statement, index, SqlError("42P01", str(error)))
-        raise LogError(f"{_address(transaction, index)}: {error}") from error
+        raise LogError(f"{_address(transaction, index)}: {error}{_unread(library)}") from error
     except MisfitParameters as error:
         if statement.error is not None:
             return _unbound(statement, index, Unsupported("parameters that do not fit the placeholders"))
@@ -437,6 +444,12 @@ def _breaks(statement: BoundStatement) -> bool:
 
 def _types(outputs: Sequence[OutputColumn]) -> ResultTypes:
     return tuple([output.expression.type for output in outputs])
+
+
+def _unread(library: SqlLibrary) -> str:
+    """That a name may be missing because its definition was not read."""
+    reason = next(iter(library.unread.values()), "")
+    return f"; the schema or the procedures have a definition that cannot be read ({reason})" if reason else ""
 
 
 def _address(transaction: Transaction, index: int) -> str:

@@ -6,6 +6,7 @@ is Unsupported, so that no constraint is ever dropped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -16,7 +17,14 @@ from sql_semantics.frontend.definitions.definition import WaitingReference, crea
 from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.named import defines_type, with_types
 from sql_semantics.frontend.definitions.views import view
-from sql_semantics.frontend.names.refusals import is_trigger, refuse_definition
+from sql_semantics.frontend.names.refusals import (
+    OBJECTS,
+    created_name,
+    is_definition,
+    is_trigger,
+    is_view,
+    refuse_definition,
+)
 from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, parse_one, unsupported, without_defaults
@@ -25,49 +33,16 @@ from sql_semantics.frontend.writes.references import look_up_references
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.dialect import Dialect
 
-_OBJECTS = frozenset(
-    {
-        "AGGREGATE",
-        "CAST",
-        "COLLATION",
-        "CONVERSION",
-        "DATABASE",
-        "DOMAIN",
-        "EVENT",
-        "EXTENSION",
-        "FOREIGN",
-        "FUNCTION",
-        "INDEX",
-        "LANGUAGE",
-        "MATERIALIZED",
-        "OPERATOR",
-        "POLICY",
-        "PROCEDURE",
-        "PUBLICATION",
-        "ROLE",
-        "RULE",
-        "SCHEMA",
-        "SEQUENCE",
-        "SERVER",
-        "STATISTICS",
-        "TABLE",
-        "TABLESPACE",
-        "TEMP",
-        "TEMPORARY",
-        "TRIGGER",
-        "TYPE",
-        "UNLOGGED",
-        "USER",
-        "VIEW",
-    }
-)
-"""What CREATE can be followed by; anything else is a slip of the pen and not a construct to be modelled."""
 _STATEMENTS = (exp.DDL, exp.DML, exp.Command, exp.Alter, exp.Drop, exp.Comment, exp.Set, exp.Query)
 
 
-def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False) -> dict[str, Table]:
+def read_schema(
+    texts: Sequence[str], dialect: Dialect, *, lenient: bool = False, unread: dict[str, str] | None = None
+) -> dict[str, Table]:
     """The tables that schema statements create, by folded name. Raises SchemaError, and Unsupported for what is not
-    modelled; where `lenient` only if what it takes out of use (`Table.refused`) cannot be told."""
+    modelled; where `lenient` only if what it takes out of use (`Table.refused`) cannot be told. What cannot be read
+    goes to `unread`, by its text, with the reason; what does not even begin like a definition has no other effect."""
+    found: dict[str, str] = {} if unread is None else unread
     check_dialect(dialect)
     tables: dict[str, Table] = {}
     waiting: list[WaitingReference] = []
@@ -84,13 +59,23 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
             )
             tree = parse_one(plain, dialect.name)
             _statement(tree, tables, dialect, text, waiting, lenient=lenient)
-        except (SqlError, UnknownTable) as error:
-            raise SchemaError(f"{error} in schema statement {text!r}") from error
+        except UnknownTable as error:
+            if not lenient or not is_view(text):
+                raise SchemaError(f"{error} in schema statement {text!r}") from error
+            refuse_definition(text, tables, dialect, str(error))  # SQLite keeps views of tables that are gone
+        except SqlError as error:
+            if not lenient or not refuse_definition(text, tables, dialect, f"a definition that fails ({error})"):
+                raise SchemaError(f"{error} in schema statement {text!r}") from error
         except Unreadable as error:
-            raise SchemaError(f"{error.construct} in schema statement {text!r}") from error
+            if not lenient:
+                raise SchemaError(f"{error.construct} in schema statement {text!r}") from error
+            found[text] = error.construct
+            if is_definition(text) and not refuse_definition(text, tables, dialect, error.construct):
+                raise  # what it concerns is not told by what it names
         except Unsupported as error:
             if not lenient or not refuse_definition(text, tables, dialect, error.construct):
                 raise
+    _refuse_shadows(texts, tables, dialect)
     for reference in waiting:
         if reference.table not in tables or tables[reference.table].refused:
             continue
@@ -101,6 +86,17 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
                 raise
     look_up_references(tables, dialect)
     return tables
+
+
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b", re.IGNORECASE)
+
+
+def _refuse_shadows(texts: Sequence[str], tables: dict[str, Table], dialect: Dialect) -> None:
+    """Take tables out of use in which SQLite keeps what a virtual table has: they change as that does."""
+    for text in texts:
+        name = created_name(text, dialect) if _VIRTUAL.match(text) else None
+        for other in () if name is None else [other for other in tables if other.startswith(f"{name}_")]:
+            tables[other] = Table(other, (), refused=f"a table that the virtual table {name} keeps")
 
 
 def _statement(
@@ -120,10 +116,10 @@ def _statement(
         return
     if not isinstance(tree, exp.Create):
         if not isinstance(tree, _STATEMENTS):
-            raise SchemaError(f"{name_of(tree)} is no statement of a schema")
+            raise Unreadable(f"{name_of(tree)} is no statement of a schema")
         words = tree.sql().upper().split()
-        if isinstance(tree, exp.Command) and words[:1] == ["CREATE"] and not _OBJECTS.intersection(words[1:4]):
-            raise SchemaError(f"{' '.join(words[:2])} is no statement of a schema")
+        if isinstance(tree, exp.Command) and words[:1] == ["CREATE"] and not OBJECTS.intersection(words[1:4]):
+            raise Unreadable(f"{' '.join(words[:2])} is no statement of a schema")
         raise unsupported(tree, "the schema")
     kind = str(tree.args.get("kind")).upper()
     if kind == "TABLE":

@@ -19,7 +19,7 @@ from sql_semantics.ir.walks.effects import written_tables
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written, folded_written_table, unquoted
 
-_NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|[\w$]+)"
+_NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|\[[^\]]+\]|[\w$]+)"
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _TABLE = re.compile(
     rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?"
@@ -60,6 +60,40 @@ _ROUTINE = re.compile(
     rf"(?:AGGREGATE\s+)?(?:PROCEDURE|FUNCTION|AGGREGATE)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+OBJECTS = frozenset(
+    {
+        *("AGGREGATE", "CAST", "COLLATION", "CONVERSION", "DATABASE", "DOMAIN", "EVENT", "EXTENSION", "FOREIGN"),
+        *("FUNCTION", "INDEX", "LANGUAGE", "MATERIALIZED", "OPERATOR", "POLICY", "PROCEDURE", "PUBLICATION"),
+        *("ROLE", "RULE", "SCHEMA", "SEQUENCE", "SERVER", "STATISTICS", "TABLE", "TABLESPACE", "TEMP", "TEMPORARY"),
+        *("TRIGGER", "TYPE", "UNLOGGED", "USER", "VIEW"),
+    }
+)
+"""What CREATE can be followed by; anything else is a slip of the pen and not a construct to be modelled."""
+_BEGINS = re.compile(rf"{_COMMENTS}([A-Za-z]+)\s+(.*)", re.DOTALL)
+_OTHERS = frozenset({"ALTER", "DROP", "COMMENT", "GRANT", "REVOKE", "SECURITY"})
+
+
+def is_definition(text: str) -> bool:
+    """Whether a text that is not read begins like a definition, so that what it names tells what it may concern."""
+    found = _BEGINS.match(text)
+    if found is None:
+        return False
+    first, following = found[1].upper(), found[2].upper().replace("(", " ").split()[:5]
+    return first in _OTHERS or (first == "CREATE" and not OBJECTS.isdisjoint(following))
+
+
+def is_view(text: str) -> bool:
+    """Whether a statement creates a view."""
+    created = _TABLE.match(text)
+    return created is not None and created[1].upper() == "VIEW"
+
+
+def created_name(text: str, dialect: Dialect) -> str | None:
+    """The folded name of the table or view that a statement creates; None for another text."""
+    created = _TABLE.match(text)
+    return None if created is None else _folded(created[2], dialect)
 
 
 def routine_name(text: str, dialect: Dialect) -> str | None:

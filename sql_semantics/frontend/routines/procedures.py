@@ -6,8 +6,9 @@ allows it. Each language has a binder of its own; all of them end in the same IR
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
 from sql_semantics.frontend.names.refusals import refuse_writes, routine_name
@@ -33,6 +34,67 @@ from sql_semantics.values.identifiers import folded_written, folded_written_tabl
 from sql_semantics.values.types import Kind, SqlType
 
 
+@dataclass(slots=True)
+class _Refusals:
+    """What becomes of routines that are not modelled or cannot be read: where `lenient` they go to `found`, by name,
+    and their texts, if they cannot be read, to `unread`; else it is raised. `texts`: those of the routines read."""
+
+    lenient: bool
+    found: dict[str, str]
+    unread: dict[str, str]
+    procedures: dict[str, Procedure]
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def refuse(self, key: str, construct: str) -> None:
+        """Take a routine out of use."""
+        if not self.lenient:
+            raise Unsupported(construct)
+        self.found.setdefault(key, construct)
+        self.procedures.pop(key, None)
+
+    def unreadable(self, key: str | None, text: str, error: SchemaError | UnknownTable) -> None:
+        """The same for a text that cannot be read; None for one without a name."""
+        if not self.lenient:
+            raise error
+        self.unread[text] = str(error)
+        if key is not None:
+            self.refuse(key, f"a routine that cannot be read ({error})")
+
+    @contextmanager
+    def of(self, key: str) -> Iterator[None]:
+        """Within it the routine of that name is read."""
+        try:
+            yield
+        except SqlError as error:
+            self.refuse(key, f"procedure {key}, a statement of which always fails: {error}")
+        except Unsupported as error:
+            self.refuse(key, error.construct)
+        except (SchemaError, UnknownTable) as error:
+            self.unreadable(key, self.texts[key], error)
+        except RecursionError:
+            self.refuse(key, "a routine nested too deeply")
+
+
+def _read_header(text: str, headers: dict[str, Header], refusals: _Refusals, dialect: Dialect) -> None:
+    """Take in the header of a routine, whose body waits until all are known."""
+    name = routine_name(text, dialect)
+    try:
+        header = _header(text, dialect)
+    except SchemaError as error:
+        refusals.unreadable(name, text, error)
+        return
+    except Unsupported as error:
+        if name is None:
+            raise
+        refusals.refuse(name, error.construct)
+        return
+    refusals.texts[header.name] = text
+    try:
+        _add_header(header, headers, refusals.found, dialect)
+    except Unsupported as error:
+        refusals.refuse(header.name, error.construct)
+
+
 def read_procedures(
     texts: Sequence[str],
     tables: Mapping[str, Table],
@@ -40,13 +102,14 @@ def read_procedures(
     refused: dict[str, str] | None = None,
     fired: Sequence[RowTrigger] = (),
     triggers: dict[str, tuple[Trigger, ...]] | None = None,
+    unread: dict[str, str] | None = None,
 ) -> dict[str, Procedure]:
     """The procedures and functions, by lower-case name. Of the triggers that are to be run, `fired`, those that are
     modelled go to `triggers`.
 
     Raises SchemaError for text that cannot be read, UnknownTable, and Unsupported for what is not modelled; where
-    `refused` is given, what is not modelled of a routine that has a name goes there, under the name, and of a trigger
-    under its key.
+    `refused` is given, what is not modelled or cannot be read of a routine that has a name goes there, under the name,
+    and of a trigger under its key; the texts that cannot be read go to `unread`, too, with the reason.
     """
     check_dialect(dialect)
     found: dict[str, str] = {} if refused is None else refused
@@ -56,49 +119,28 @@ def read_procedures(
     headers: dict[str, Header] = {}
     routines: dict[str, Routine] = {}
 
-    def refuse(key: str, construct: str) -> None:
-        if refused is None:
-            raise Unsupported(construct)
-        found.setdefault(key, construct)
-        procedures.pop(key, None)
-
+    refusals = _Refusals(refused is not None, found, {} if unread is None else unread, procedures)
     for text in texts:
-        try:
-            _add_header(_header(text, dialect), headers, found, dialect)
-        except Unsupported as error:
-            name = routine_name(text, dialect)
-            if name is None:
-                raise
-            refuse(name, error.construct)
+        _read_header(text, headers, refusals, dialect)
     for key, header in headers.items():
-        if key in found:
-            continue
-        try:
-            routines[key] = Routine(_signature(key, header, catalog, dialect), catalog)
-        except Unsupported as error:
-            refuse(key, error.construct)
-    _run_triggers(fired, routines, running, catalog, dialect, refuse)
+        if key not in found:
+            with refusals.of(key):
+                routines[key] = Routine(_signature(key, header, catalog, dialect), catalog)
+    _run_triggers(fired, routines, running, catalog, dialect, refusals.refuse)
     for key, routine in routines.items():
-        try:
+        with refusals.of(key):
             procedures[key] = _procedure(headers[key], routine, routines, dialect)
             refuse_writes(procedures[key].body, catalog)
-        except SqlError as error:
-            refuse(key, f"procedure {key}, a statement of which always fails: {error}")
-        except Unsupported as error:
-            refuse(key, error.construct)
-        except RecursionError:
-            refuse(key, "a routine nested too deeply")
-        else:
             routine.procedure = procedures[key]
     _spread(procedures, found)
     if not dialect.rules.definitions.recursive_routines:
         for key in _recursive(procedures):
-            refuse(key, f"recursive procedure {key}")
+            refusals.refuse(key, f"recursive procedure {key}")
         _spread(procedures, found)
     for trigger in (one for of_table in running.values() for one in of_table):
         hit = set() if trigger.routine.procedure is None else called(trigger.routine.procedure.body) & found.keys()
         for callee in sorted(hit)[:1]:
-            refuse(trigger.construct, f"{found[callee]}, in the definition of {callee}")
+            refusals.refuse(trigger.construct, f"{found[callee]}, in the definition of {callee}")
     return procedures
 
 

@@ -73,6 +73,8 @@ class RunRules:
     counts_definitions: Literal["always", "filled"] | None
     """Whether CREATE and DROP answer a number of rows, 0 or those that fill the table; only where rows fill it; None:
     never."""
+    counts_are_rows: bool
+    """Whether a driver may give the number of rows that a write or a definition changed as a row."""
     absent_table_state: str
     """SQLSTATE of a table that does not exist."""
     present_table_state: str

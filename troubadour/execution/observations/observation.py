@@ -91,7 +91,7 @@ def parse_observation(statement: Statement, types_of_results: Sequence[ResultTyp
         return ParsedObservation(statement, None, None, nothing)
     if types_of_results is None:
         return ParsedObservation(statement, None, observed, False)
-    observed = _without_empty(observed, len(types_of_results))
+    observed = without_empty(observed, len(types_of_results))
     if len(observed) != len(types_of_results):
         # Never explained; the values cannot be read, for want of types.
         return ParsedObservation(statement, [ParsedRows(rows, (), None, False) for rows in observed], None, False)
@@ -99,7 +99,7 @@ def parse_observation(statement: Statement, types_of_results: Sequence[ResultTyp
     return ParsedObservation(statement, parsed, None, False)
 
 
-def _without_empty(observed: tuple[ObservedRows, ...], expected: int) -> tuple[ObservedRows, ...]:
+def without_empty(observed: tuple[ObservedRows, ...], expected: int) -> tuple[ObservedRows, ...]:
     """A driver's result without columns and rows is none at all."""
     if len(observed) > expected:
         return tuple(rows for rows in observed if rows.columns or rows.rows)
@@ -203,7 +203,7 @@ def _number_of_sets(observed: int, expected: int) -> str:
 
 
 def _parse_late(late: tuple[ObservedRows, ...], outcome: Outcome) -> list[ParsedRows] | str:
-    late = _without_empty(late, len(outcome.results))
+    late = without_empty(late, len(outcome.results))
     shown = _shown_sets(outcome, len(late))
     if len(late) != len(shown):
         return _number_of_sets(len(late), len(shown))

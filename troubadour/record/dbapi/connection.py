@@ -240,9 +240,9 @@ class RecordedDbapiCursor:
             description = inner.description
             rows = inner.fetchall() if description else []
             names = [column[0] for column in description or ()]
-            if names == ["Count"] and text.verb is Verb.WRITE and "RETURNING" not in sql.upper():
-                answered.counts = text.word in WRITES
-                answered.rowcount = rows[0][0] if rows else 0
+            if names == ["Count"] and driver.counts(self._inner, sql):
+                answered.counts = True
+                answered.rowcount = rows[0][0] if rows else -1
             if names and names != ["Success"]:
                 answered.results.append((description, list(rows), list(rows)))
             if not answered.counts and text.word in WRITES:

@@ -36,7 +36,8 @@ class Answered:
             if sets:
                 found["results"] = sets
         elif self.counts:
-            found["affected"] = self.rowcount
+            if self.rowcount >= 0:
+                found["affected"] = self.rowcount
         else:
             if sets:
                 found["result"] = sets[0]

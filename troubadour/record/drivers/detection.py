@@ -43,6 +43,8 @@ class Driver:
     - `lasts`: whether a transaction goes on after an error; `ends(error)`: whether this one rolled it back, though
       `is_open` may not say so yet.
     - `retries_commit`: a COMMIT that fails may leave the transaction open, to be tried again.
+    - `counts(connection, sql)`: whether the one column ``Count`` that a statement answered is the number of its rows,
+      and not a result.
     - `cursors_are_connections`: a cursor has transactions of its own, and connections execute.
     """
 
@@ -65,6 +67,7 @@ class Driver:
     cursors_are_connections: bool = False
     retries_commit: bool = False
     ends: Callable[[BaseException], bool] = lambda error: False
+    counts: Callable[[Any, str], bool] = lambda connection, sql: False
 
 
 # -- sqlite3
@@ -179,6 +182,21 @@ _DUCKDB_CASTS: Sequence[tuple[type, str]] = (
     (float, "DOUBLE"),
     (UUID, "UUID"),
 )
+
+
+_COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "COPY"})
+
+
+def _duckdb_counts(connection: Any, sql: str) -> bool:
+    """By the type that the engine gives the last statement of the text, and whether that has RETURNING."""
+    import duckdb
+
+    last = connection.extract_statements(sql)[-1]
+    if last.type.name not in _COUNTED:
+        return False
+    text = last.query.encode()
+    keywords = (place for place, kind in duckdb.tokenize(last.query) if kind == duckdb.token_type.keyword)
+    return not any(text[place : place + 9].upper() == b"RETURNING" for place in keywords)
 
 
 def _duckdb_placed(value: Any) -> tuple[str, Any]:
@@ -335,6 +353,7 @@ DRIVERS = (
         database=_duckdb_database,
         value=python_value,
         capture=capture_duckdb,
+        counts=_duckdb_counts,
         lasts=False,
         cursors_are_connections=True,
     ),
