@@ -19,7 +19,7 @@ from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import parse_one
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import SQLITE_DATE, SQLITE_NUMERIC, Kind, SqlType, Value
+from sql_semantics.values.types import SQLITE_ANY, SQLITE_DATE, SQLITE_NUMERIC, Kind, SqlType, Value
 
 Params = Sequence[Any] | Mapping[str, Any] | None
 
@@ -69,6 +69,8 @@ def _type(type_: SqlType, dialect: Dialect) -> str:
     rules = dialect.rules.definitions
     if type_ in (SQLITE_NUMERIC, SQLITE_DATE):
         return "numeric" if type_ == SQLITE_NUMERIC else "datetime"
+    if type_.kind is Kind.ANY:
+        return "money" if type_ == SQLITE_ANY else ""
     if type_.kind is Kind.NUMERIC:
         return "numeric" if type_.precision is None else f"numeric({type_.precision}, {type_.scale or 0})"
     if type_.kind is Kind.TEXT:

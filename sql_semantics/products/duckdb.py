@@ -137,7 +137,7 @@ DUCKDB = Rules(
         common_repeats_columns=False,
     ),
     expressions=ExpressionRules(
-        named_aggregates=(),
+        named_aggregates=(("count_star", "count_star"),),
         misuse_is_error=False,
         aggregates_belong="by one part",
         aggregates_filter=True,
@@ -440,6 +440,7 @@ DUCKDB = Rules(
         places_columns=False,
     ),
     values=ValueRules(
+        dates_lack_parts=False,
         affinities=False,
         types_by_value=False,
         reads_untyped_texts=False,

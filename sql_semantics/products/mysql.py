@@ -451,6 +451,7 @@ MYSQL = Rules(
         places_columns=True,
     ),
     values=ValueRules(
+        dates_lack_parts=True,
         affinities=False,
         types_by_value=False,
         reads_untyped_texts=False,

@@ -462,6 +462,7 @@ POSTGRES = Rules(
         places_columns=False,
     ),
     values=ValueRules(
+        dates_lack_parts=False,
         affinities=False,
         types_by_value=False,
         reads_untyped_texts=True,

@@ -419,6 +419,7 @@ SQLITE = Rules(
         places_columns=False,
     ),
     values=ValueRules(
+        dates_lack_parts=False,
         affinities=True,
         types_by_value=True,
         reads_untyped_texts=False,

@@ -109,7 +109,7 @@ FAMILY_KINDS = frozenset({Kind.ENUM, Kind.ARRAY, Kind.COMPOSITE, Kind.JSONB})
 """Types whose values have a class of their own: the type has a `Family`."""
 UNMODELLED_KINDS = frozenset({Kind.OPAQUE, Kind.UNKNOWN})
 """What is stored and shown, and nothing else."""
-_COMPARED_OTHERWISE = frozenset({Kind.REAL, Kind.DOUBLE, Kind.INTERVAL, Kind.JSON}) | UNMODELLED_KINDS
+_COMPARED_OTHERWISE = frozenset({Kind.REAL, Kind.DOUBLE, Kind.INTERVAL, Kind.JSON, Kind.ANY}) | UNMODELLED_KINDS
 """Kinds of which two values are equal that Python tells apart, or the other way round, or that have no equality."""
 
 
@@ -188,6 +188,8 @@ UUID_TYPE = SqlType(Kind.UUID)
 JSON = SqlType(Kind.JSON)
 JSONB = SqlType(Kind.JSONB, family=JsonbFamily())
 ANY = SqlType(Kind.ANY)
+SQLITE_ANY = SqlType(Kind.ANY, scale=0)
+"""A column of SQLite's NUMERIC affinity that holds numbers, and texts that are none."""
 NULL = SqlType(Kind.NULL)
 SQLITE_NUMERIC = SqlType(Kind.DOUBLE, scale=0)
 """A column of SQLite's NUMERIC affinity that holds numbers: whole ones as integers, others as floats."""

@@ -27,6 +27,7 @@ from sql_semantics.values.types import (
     FLOAT_KINDS,
     INTEGER_KINDS,
     INTEGER_RANGE,
+    SQLITE_ANY,
     SQLITE_NUMBER,
     SQLITE_NUMERIC,
     TEMPORAL_KINDS,
@@ -110,11 +111,13 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
             return bool(json)
         raise _misfit(json, type)
     if kind is Kind.ANY and isinstance(json, str):
+        if _HEXADECIMAL.fullmatch(json):
+            raise Unsupported("a text that may be a blob, in a column of any class")
         return json
     if kind is Kind.ANY or type in (SQLITE_NUMERIC, SQLITE_NUMBER):
         low, high = INTEGER_RANGE[Kind.BIGINT]
         found = json if _is_integer(json) and low <= json <= high else _double(json, type)
-        return narrowed(found) if type == SQLITE_NUMERIC else found
+        return narrowed(found) if type in (SQLITE_NUMERIC, SQLITE_ANY) else found
     if kind in FLOAT_KINDS:
         return to_real(_double(json, type)) if kind is Kind.REAL else _double(json, type)
     if kind in TEMPORAL_KINDS:

@@ -8,8 +8,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import lowered
 from troubadour.record.core.segments import Captured, Rows
 from troubadour.record.errors import RecordError
+
+_FOLDS = Dialect("sqlite")
+"""Its names of tables are folded as DuckDB's are."""
 
 
 def capture_sqlite(connection: Any) -> Captured:
@@ -34,7 +39,7 @@ def capture_sqlite(connection: Any) -> Captured:
             if kind == "table":
                 read = cursor.execute(f"SELECT * FROM {quoted(name)}")
                 columns = [column[0] for column in read.description]
-                rows.append((name.lower(), columns, [list(map(sqlite_value, row)) for row in read.fetchall()]))
+                rows.append((lowered(name, _FOLDS), columns, [list(map(sqlite_value, row)) for row in read.fetchall()]))
         (enforced,) = cursor.execute("PRAGMA foreign_keys").fetchone()
         (version,) = cursor.execute("SELECT sqlite_version()").fetchone()
     finally:
@@ -62,7 +67,7 @@ def capture_duckdb(connection: Any) -> Captured:
             schema.append(sql)
             read = ask(f"SELECT * FROM {quoted(name)}")
             columns = [column[0] for column in own.description]
-            rows.append((name.lower(), columns, [list(map(python_value, row)) for row in read]))
+            rows.append((lowered(name, _FOLDS), columns, [list(map(python_value, row)) for row in read]))
         schema += [row[0] for row in ask(f"SELECT sql FROM duckdb_indexes() {here} AND is_unique AND sql IS NOT NULL")]
         schema += [row[0] for row in ask(f"SELECT sql FROM duckdb_views() {here} AND NOT internal")]
         ((version,),) = ask("SELECT version()")
@@ -94,19 +99,19 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
     listed = ask(f"SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE {own} ORDER BY 1")
     tables = [name for name, kind in listed if kind == "BASE TABLE"]
     views = [name for name, kind in listed if kind == "VIEW"]
-    locked = ", ".join(f"`{name}` READ" for name in tables + views)
+    locked = ", ".join(f"{_ticked(name)} READ" for name in tables + views)
     if locked:
         ask(f"LOCK TABLES {locked}")  # waits for whoever writes
     try:
-        created = {name: _without_options(ask(f"SHOW CREATE TABLE `{name}`")[0][1]) for name in tables}
+        created = {name: _without_options(ask(f"SHOW CREATE TABLE {_ticked(name)}")[0][1]) for name in tables}
         schema, rows = _referred_to_first(created), []
         for name in tables:
             described = ask(
-                f"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE {own} AND TABLE_NAME = '{name}'"
+                f"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE {own} AND BINARY TABLE_NAME = {_text(name)}"
                 " AND EXTRA NOT LIKE '%GENERATED%' ORDER BY ORDINAL_POSITION"
             )
             columns = [column for (column,) in described]
-            read = ask(f"SELECT {', '.join(f'`{column}`' for column in columns)} FROM `{name}`")
+            read = ask(f"SELECT {', '.join(map(_ticked, columns))} FROM {_ticked(name)}")
             rows.append((name, columns, [list(map(python_value, row)) for row in read]))
     finally:
         if locked:
@@ -115,10 +120,12 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
         "SELECT DATABASE(), version(), @@sql_mode, @@collation_connection, @@time_zone, @@system_time_zone"
     )
     for name in views:
-        ((text,),) = ask(f"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE {own} AND TABLE_NAME = '{name}'")
-        schema.append(f"CREATE VIEW `{name}` AS " + text.replace(f"`{database}`.", ""))
+        ((text,),) = ask(
+            f"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE {own} AND BINARY TABLE_NAME = {_text(name)}"
+        )
+        schema.append(f"CREATE VIEW {_ticked(name)} AS " + text.replace(f"`{database}`.", ""))
     for (name,) in ask("SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()"):
-        schema.append(_without_definer(ask(f"SHOW CREATE TRIGGER `{name}`")[0][2]))
+        schema.append(_without_definer(ask(f"SHOW CREATE TRIGGER {_ticked(name)}")[0][2]))
     listed = ask(
         "SELECT ROUTINE_NAME, ROUTINE_TYPE FROM information_schema.ROUTINES"
         " WHERE ROUTINE_SCHEMA = DATABASE() ORDER BY 1"
@@ -127,7 +134,7 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
         "dialect": "mysql",
         "dbms": ("MariaDB " if "MariaDB" in version else "MySQL ") + version.split("-")[0],
         "schema": schema,
-        "procedures": [_without_definer(ask(f"SHOW CREATE {kind} `{name}`")[0][2]) for name, kind in listed],
+        "procedures": [_without_definer(ask(f"SHOW CREATE {kind} {_ticked(name)}")[0][2]) for name, kind in listed],
         "settings": {
             "sql_mode": mode,
             "collation": collation,
@@ -156,6 +163,16 @@ def _referred_to_first(created: Mapping[str, str]) -> list[str]:
     for name in created:
         visit(name)
     return list(ordered.values())
+
+
+def _ticked(name: str) -> str:
+    """A name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _text(value: str) -> str:
+    """A literal that means the same in every sql_mode."""
+    return f"0x{value.encode().hex()}"
 
 
 def _plain_cursor(connection: Any) -> Any:

@@ -163,7 +163,9 @@ def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
     if isinstance(node, exp.Anonymous):
         only(node, "this", "expressions")
         function = _named(node, inner)
-        if function is None or len(node.expressions) != 1:
+        if function == "count_star" and not node.expressions:
+            return "count", exp.Star(), None
+        if function is None or function == "count_star" or len(node.expressions) != 1:
             raise unsupported(node)
         return function, node.expressions[0], None
     known = FUNCTIONS.get(type(node))

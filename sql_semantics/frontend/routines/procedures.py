@@ -34,6 +34,9 @@ from sql_semantics.values.identifiers import folded_written, folded_written_tabl
 from sql_semantics.values.types import Kind, SqlType
 
 
+_UNREAD = "a routine that cannot be read"
+
+
 @dataclass(slots=True)
 class _Refusals:
     """What becomes of routines that are not modelled or cannot be read: where `lenient` they go to `found`, by name,
@@ -58,7 +61,8 @@ class _Refusals:
             raise error
         self.unread[text] = str(error)
         if key is not None:
-            self.refuse(key, f"a routine that cannot be read ({error})")
+            reason = str(error)
+            self.refuse(key, reason if reason.startswith(_UNREAD) else f"{_UNREAD} ({reason})")
 
     @contextmanager
     def of(self, key: str) -> Iterator[None]:

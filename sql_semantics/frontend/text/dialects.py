@@ -16,6 +16,7 @@ from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.identifiers import folded, folded_table
 from sql_semantics.values.types import (
+    ANY,
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -29,6 +30,7 @@ from sql_semantics.values.types import (
     MEDIUMINT,
     REAL,
     SMALLINT,
+    SQLITE_ANY,
     SQLITE_DATE,
     SQLITE_NUMBER,
     SQLITE_NUMERIC,
@@ -228,22 +230,7 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
         raise _unknown(node, dialect)
     sizes = _sizes(node)
     if rules.declares_affinities:
-        # A declared length or size constrains nothing there; NUMERIC may hold a float, so it is not modelled.
-        if kind in _INTEGERS:
-            return BIGINT
-        if kind in (_TYPE.TEXT, _TYPE.VARCHAR, _TYPE.CHAR):
-            return TEXT
-        if kind in (_TYPE.DOUBLE, _TYPE.FLOAT):
-            return DOUBLE
-        if kind in (_TYPE.VARBINARY, _TYPE.BLOB) and not sizes:
-            return BYTES
-        if kind is _TYPE.BOOLEAN:
-            return BIGINT  # NUMERIC affinity, which keeps integers as they are
-        if kind is _TYPE.DECIMAL:
-            return SQLITE_NUMERIC
-        if kind in _SQLITE_DATES and not sizes:
-            return SQLITE_DATE
-        raise _unknown(node, dialect)
+        return _by_affinity(node, kind, sizes, dialect)
     if rules.boolean_is_tinyint and _is_boolean(node, sizes):
         return SMALLINT
     if kind is _TYPE.DECIMAL:
@@ -270,6 +257,33 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     return plain
 
 
+def _by_affinity(node: exp.DataType, kind: object, sizes: list[int], dialect: Dialect) -> SqlType:
+    """A type of SQLite's. A declared length or size constrains nothing there."""
+    if kind in _INTEGERS:
+        return BIGINT
+    if kind in (_TYPE.TEXT, _TYPE.VARCHAR, _TYPE.CHAR):
+        return TEXT
+    if kind in (_TYPE.DOUBLE, _TYPE.FLOAT):
+        return DOUBLE
+    if kind in (_TYPE.VARBINARY, _TYPE.BLOB) and not sizes:
+        return BYTES
+    if kind is _TYPE.BOOLEAN:
+        return BIGINT  # NUMERIC affinity, which keeps integers as they are
+    if kind in _SQLITE_DATES and not sizes:
+        return SQLITE_DATE
+    found = _SQLITE_TYPES.get(kind)
+    if found is None:
+        raise _unknown(node, dialect)
+    return found
+
+
+_SQLITE_TYPES: Mapping[object, SqlType] = {
+    _TYPE.DECIMAL: SQLITE_NUMERIC,
+    _TYPE.BIGDECIMAL: SQLITE_ANY,
+    _TYPE.VARIANT: ANY,
+}
+
+
 def _unknown(node: exp.DataType, dialect: Dialect) -> Unsupported:
     return Unsupported(f"type {node.sql(dialect=dialect.name).upper()}")
 
@@ -279,7 +293,7 @@ def cast_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     target = sql_type(node, dialect)
     if target == SQLITE_NUMERIC:
         return SQLITE_NUMBER
-    if target == SQLITE_DATE:
+    if target == SQLITE_DATE or target.kind is Kind.ANY:
         raise Unsupported(f"CAST to {node.sql(dialect=dialect.name).upper()} in {dialect.name}")
     if dialect.rules.text.char_casts_vary and target.padded:
         return SqlType(Kind.TEXT, length=target.length if node.expressions else None)

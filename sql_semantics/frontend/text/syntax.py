@@ -14,6 +14,7 @@ from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.errors import SqlglotError
 
 from sql_semantics.errors import Unreadable, Unsupported
+from sql_semantics.frontend.text.affinities import with_known_types
 from sql_semantics.frontend.text.grammar import parse
 from sql_semantics.frontend.text.spelling import check_spelling
 from sql_semantics.products import PRODUCTS
@@ -162,9 +163,9 @@ def _marked(tokens: list[Token], dialect: str) -> list[Token]:
 
 def without_defaults(text: str, dialect: str) -> str:
     """A definition without the words that the parser does not know and that say what holds anyway: NOT DEFERRABLE, and
-    PostgreSQL's VIRTUAL."""
+    PostgreSQL's VIRTUAL; SQLite's with types that the parser knows."""
     rules = PRODUCTS[dialect].text
-    if not rules.says_deferrable and not rules.says_virtual:
+    if not rules.says_deferrable and not rules.says_virtual and not rules.declares_affinities:
         return text
     try:
         tokens = Grammar.get_or_raise(dialect).tokenize(text)
@@ -181,7 +182,7 @@ def without_defaults(text: str, dialect: str) -> str:
     for place in reversed(dropped):
         token = tokens[place]
         text = text[: token.start] + " " * (token.end + 1 - token.start) + text[token.end + 1 :]
-    return text
+    return with_known_types(text, tokens) if rules.declares_affinities else text
 
 
 _QUERIES = 400

@@ -24,6 +24,7 @@ from sql_semantics.values.types import (
 _ORDER = [Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.NUMERIC, Kind.REAL, Kind.DOUBLE]
 _MOMENTS = [Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ]
 _STORED_BY_TEXT = NUMBER_KINDS | TEMPORAL_KINDS | {Kind.BYTES, Kind.UUID, Kind.JSON, Kind.BOOLEAN}
+_ANY = NUMBER_KINDS | {Kind.TEXT, Kind.ANY}
 _DOWN = {
     (Kind.TIMESTAMP, Kind.DATE), (Kind.TIMESTAMP, Kind.TIME), (Kind.TIMESTAMPTZ, Kind.DATE),
     (Kind.TIMESTAMPTZ, Kind.TIME), (Kind.TIMESTAMPTZ, Kind.TIMESTAMP), (Kind.INTERVAL, Kind.TIME),
@@ -99,7 +100,7 @@ def storable(source: SqlType, target: SqlType, rules: TypeRules) -> bool:
             return second in NUMBER_KINDS | {Kind.BYTES, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}
         return numbers or (first in DATETIME_KINDS and second in DATETIME_KINDS)
     if rules.assignment_casts == "by affinity":
-        return numbers or (first is Kind.TEXT and second in NUMBER_KINDS)
+        return numbers or (first is Kind.TEXT and second in NUMBER_KINDS) or (first in _ANY and second is Kind.ANY)
     if first is Kind.TEXT:
         return second in _STORED_BY_TEXT - {Kind.JSON}
     moments = (first, second) in ((Kind.DATE, Kind.TIMESTAMP), (Kind.TIMESTAMP, Kind.DATE))

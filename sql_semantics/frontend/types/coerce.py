@@ -345,7 +345,7 @@ def _of_any_class(values: Sequence[Expr], context: Context, what: str) -> tuple[
     items = [item if item == null() else settle_alone(item, context) for item in values]
     for item in items:
         if item != null() and item.type.kind not in NUMBER_KINDS | {Kind.TEXT, Kind.ANY}:
-            raise Unsupported(f"{what} of {item.type} and JSON values")
+            raise Unsupported(f"{what} of {item.type} and values of several classes")
     return [Const(None, ANY) if item == null() else item for item in items], ANY
 
 
@@ -392,6 +392,8 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
         return _assign_unmodelled(expr, target, context)
     if is_list(expr):
         return _assign_list(expr, target, context)
+    if target.kind is Kind.ANY and expr != null():
+        expr = settle_alone(as_value(expr, context), context)
     if rules.moments_read_when_stored and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
         expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
     expr = settle(as_value(expr, context), target, context)

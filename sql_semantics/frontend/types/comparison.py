@@ -41,6 +41,7 @@ from sql_semantics.values.types import (
     INT,
     NULL,
     NUMBER_KINDS,
+    SQLITE_ANY,
     SQLITE_DATE,
     TEXT,
     TIMESTAMP,
@@ -120,7 +121,7 @@ def check_identity(expressions: Iterable[Expr], context: Context, operator: str 
     expressions = list(expressions)
     refuse_unmodelled(item.type for item in expressions)
     if any(item.type.kind is Kind.ANY for item in expressions):
-        raise Unsupported(f"the {operator} of JSON values of several classes")
+        raise Unsupported(f"the {operator} of values of several classes")
     _refuse_unequated(item.type for item in expressions)
     if operator == "ordering":
         refuse_unordered((item.type for item in expressions), context.dialect)
@@ -236,6 +237,8 @@ def _affinity(expr: Expr) -> str:
         raise Unsupported("a number compared with a text of which the affinity is not known, in sqlite")
     if not found:
         return "none"
+    if expr.type.kind is Kind.ANY:
+        return "number" if expr.type == SQLITE_ANY else "none"
     return {Kind.TEXT: "text", Kind.BYTES: "none"}.get(expr.type.kind, "number")
 
 
@@ -290,8 +293,8 @@ _ANY = _family(Kind.ANY)
 
 
 def _with_any(sides: list[Expr]) -> tuple[Expr, Expr]:
-    """A value of any class, which has no affinity, beside one that has some."""
-    affinities = [_affinity(side) if side.type.kind is not Kind.ANY else "none" for side in sides]
+    """A value of any class beside one that may have an affinity."""
+    affinities = [_affinity(side) if side.type.kind is not Kind.ANY or affine(side) else "none" for side in sides]
     if "number" in affinities:
         return Function(BY_NUMBER, (sides[0], sides[1]), INT), Const(0, INT)
     if "text" in affinities:

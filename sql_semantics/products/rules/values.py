@@ -32,6 +32,8 @@ class ValueRules:
     """See the module."""
 
     # What types are.
+    dates_lack_parts: bool
+    """Whether a date may have no year, month or day (MySQL 11.2.2)."""
     affinities: bool
     """Whether types of columns are affinities, which hold values of any type, so that integers stand among
     floating-point numbers (SQLite 3.4)."""

@@ -59,6 +59,8 @@ def caster(
         return _to_text(this)
     if kind in FAMILY_KINDS:
         return families.to_family(this, caster)
+    if kind is Kind.ANY:
+        return numbers.to_sqlite_any(this)
     convert = others.TARGETS.get(kind)
     if convert is None:
         raise this.unmodelled()

@@ -20,6 +20,7 @@ from sql_semantics.values.types import (
     FLOAT_KINDS,
     INTEGER_KINDS,
     INTEGER_RANGE,
+    SQLITE_ANY,
     SQLITE_NUMBER,
     SQLITE_NUMERIC,
     Kind,
@@ -303,6 +304,22 @@ def _to_sqlite_numeric(this: Conversion) -> Converter:
             if number is None:
                 raise Unsupported(f"the text {value!r} in a NUMERIC column of sqlite")
             return narrowed(number)
+        return narrowed(value) if isinstance(value, int | float) else value
+
+    return convert
+
+
+def to_sqlite_any(this: Conversion) -> Converter | None:
+    """Into a SQLite column that holds numbers and texts: as they are, or by NUMERIC affinity."""
+    if this.source.kind is Kind.BOOLEAN:
+        return lambda value: int(bool(value))
+    if this.target != SQLITE_ANY:
+        return None
+
+    def convert(value: Value) -> Value:
+        if isinstance(value, str):
+            number = whole_number(value, this.dialect.version)
+            return value if number is None else narrowed(number)
         return narrowed(value) if isinstance(value, int | float) else value
 
     return convert

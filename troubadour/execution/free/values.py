@@ -212,13 +212,14 @@ class Drawn:
     """The free values of one run of an item; `made` tells, by address, source, sequence and value. `remembered` are the
     places at which others than newly drawn ones were asked for."""
 
-    __slots__ = ("_chosen", "_item", "_ordinals", "_values", "made", "remembered")
+    __slots__ = ("_chosen", "_item", "_numbers", "_ordinals", "_values", "made", "remembered")
 
     def __init__(self, values: FreeValues, item: int) -> None:
         self._values = values
         self._item = item
         self._chosen = Chosen()
         self._ordinals: dict[Place, int] = {}
+        self._numbers: dict[tuple[Place, str], int] = {}
         self.made: dict[Address, tuple[str, str, Value]] = {}
         self.remembered: set[Place] = set()
 
@@ -234,10 +235,17 @@ class Drawn:
         if source not in DRAWN:
             self.remembered.add(place)
 
+        def beside() -> int | None:
+            """Of rows that one statement inserts, those before are there already."""
+            found = None if highest is None else highest()
+            return None if found is None else max(found, self._numbers.get((place, name), found))
+
         def choose() -> Value:
             ordinal = self.ordinal(place)
             key = (self._item, (*place, ordinal), (source, name, type))
-            value = self._values.value(key, source, name, type, highest)
+            value = self._values.value(key, source, name, type, None if highest is None else beside)
+            if source == "rowid" and isinstance(value, int):
+                self._numbers[place, name] = max(value, self._numbers.get((place, name), value))
             self.made[key[1]] = (source, name, value)
             return tagged(value, key)
 

@@ -5,7 +5,7 @@ Does not know who reads them. A row's identity is its place among its table's ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import EXISTING
@@ -16,8 +16,10 @@ from sql_semantics.run import compile_row
 from sql_semantics.run.writes.rows.stored import compile_generated, compile_stored
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import given_name
-from sql_semantics.values.types import FAMILY_KINDS, Kind, SqlType, Value
+from sql_semantics.values.types import DATETIME_KINDS, FAMILY_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
+from troubadour.execution.observations.misfits import INCOMPLETE_DATE, OTHER_CLASS
+from troubadour.execution.observations.observation import lacks_parts
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError
 from troubadour.model.values import NO_DECIMALS, read_value
 
@@ -86,8 +88,8 @@ def known_rows(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
 
 
 def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
-    """Columns with an initial value that is not modelled, an array of several dimensions or a NUMERIC that is NaN, by
-    table and name, with what of it is not."""
+    """Columns with an initial value that is not modelled, an array of several dimensions, a NUMERIC that is NaN, a date
+    without a month, or in SQLite one of another class than its column's, by table and name, with what of it is not."""
     found: dict[tuple[str, str], str] = {}
     for entry in log.header.initial:
         table = library.catalog.tables.get(_table_name(entry.table, library))
@@ -95,21 +97,38 @@ def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
             continue
         for number, position in enumerate(_positions(entry, table, library.dialect)):
             column = table.columns[position]
-            numeric = column.type.kind is Kind.NUMERIC
-            if column.type.kind not in FAMILY_KINDS and not numeric:
-                continue
-            for row in entry.rows:
-                value = row[number] if number < len(row) else None
-                if numeric and not (isinstance(value, str) and value in NO_DECIMALS):
-                    continue
-                try:
-                    read_value(value, column.type)
-                except Unsupported as error:
-                    found[table.name, column.name] = error.construct
-                    break
-                except ValueError:
-                    break  # told when the rows are read
+            values = (row[number] if number < len(row) else None for row in entry.rows)
+            reason = _unread(values, column.type, library.dialect)
+            if reason is not None:
+                found[table.name, column.name] = reason
     return found
+
+
+def _unread(values: Iterable[JsonValue], type: SqlType, dialect: Dialect) -> str | None:
+    """What is not modelled of some of these values of a column; None for nothing, or where one is no value of it."""
+    rules = dialect.rules.values
+    numeric, dated = type.kind is Kind.NUMERIC, type.kind in DATETIME_KINDS and rules.dates_lack_parts
+    if type.kind not in FAMILY_KINDS and not (numeric or dated or rules.affinities):
+        return None
+    for value in values:
+        if type.kind is _CLASSES.get(value.__class__) or (numeric and not _is_no_decimal(value)):
+            continue
+        if dated and isinstance(value, str) and lacks_parts(value):
+            return INCOMPLETE_DATE
+        try:
+            read_value(value, type, stored=rules.affinities)
+        except Unsupported as error:
+            return error.construct
+        except ValueError:
+            return OTHER_CLASS if rules.affinities else None  # else told when the rows are read
+    return None
+
+
+_CLASSES = {int: Kind.BIGINT, str: Kind.TEXT}
+
+
+def _is_no_decimal(value: JsonValue) -> bool:
+    return isinstance(value, str) and value in NO_DECIMALS
 
 
 def _rows(entry: InitialTable, table: Table, library: SqlLibrary) -> list[Row]:

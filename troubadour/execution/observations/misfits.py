@@ -23,6 +23,9 @@ from sql_semantics.values.types import NUMBER_KINDS
 from troubadour.execution.observations.observation import MisfitValue, ResultTypes, without_empty
 from troubadour.model.log import Statement
 
+OTHER_CLASS = "a value of another storage class than its column's in sqlite"
+INCOMPLETE_DATE = "a date without a year, a month or a day, as 0000-00-00"
+
 
 def lacks_column(error: SqlError, library: SqlLibrary) -> bool:
     """Whether a statement that the DBMS took is refused here for a column that is not there."""
@@ -64,7 +67,9 @@ def misshapen(statement: Statement, types: Sequence[ResultTypes] | None) -> str 
 def beyond_model(error: MisfitValue, statement: BoundStatement, dialect: str) -> Unsupported | None:
     """The refusal of a misfit that is not certainly a mistake of the log; None for bad input."""
     if PRODUCTS[dialect].values.affinities:
-        return Unsupported("a value of another storage class than its column's in sqlite")
+        return Unsupported(OTHER_CLASS)
+    if PRODUCTS[dialect].values.dates_lack_parts and error.lacks_parts:
+        return Unsupported(INCOMPLETE_DATE)
     outputs: Sequence[OutputColumn] = getattr(statement, "outputs", None) or getattr(statement, "returning", None) or ()
     if error.column >= len(outputs) or not error.number:
         return None

@@ -7,6 +7,7 @@ what an observed error means for a transaction.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from types import NoneType
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.values.numbers.rounded import Rounded
-from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
+from sql_semantics.values.types import DATETIME_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 from troubadour.model.log import JsonValue, ObservedRows, Statement
 from troubadour.model.values import REDACTED, Redacted, read_value
 
@@ -34,13 +35,16 @@ _WIDEST = 60
 
 class MisfitValue(ValueError):
     """An observed value does not fit its column's type (exit status 2). `column` is 0-based, `row` too; `number`: the
-    value is one."""
+    value is one. `lacks_parts`: it is a date of MySQL's that is none of the calendar's."""
 
-    def __init__(self, column: int, name: str, row: int, reason: str, number: bool = False) -> None:
+    def __init__(
+        self, column: int, name: str, row: int, reason: str, number: bool = False, lacks_parts: bool = False
+    ) -> None:
         super().__init__(f"row {row}, column {name}: {reason}")
         self.column = column
         self.row = row
         self.number = number
+        self.lacks_parts = lacks_parts
 
 
 @dataclass(slots=True)
@@ -148,7 +152,16 @@ def _read(json: JsonValue, type: SqlType, column: int, names: Sequence[str], row
         return read_value(json, type)
     except ValueError as error:
         number = isinstance(json, int | float | Decimal) and not isinstance(json, bool)
-        raise MisfitValue(column, names[column], row, str(error), number) from error
+        moment = isinstance(json, str) and type.kind in DATETIME_KINDS and lacks_parts(json)
+        raise MisfitValue(column, names[column], row, str(error), number, moment) from error
+
+
+_LACKING = re.compile(r"(?:0000-\d\d-\d\d|\d{4}-00-\d\d|\d{4}-\d\d-00)(?:[ T].*)?\Z", re.ASCII)
+
+
+def lacks_parts(text: str) -> bool:
+    """Whether it is a date without a year, a month or a day (MySQL 11.2.2)."""
+    return _LACKING.match(text) is not None
 
 
 def _canonical(row: ObservedRow, types: ResultTypes) -> ObservedRow:

@@ -102,7 +102,9 @@ def _sqlite_state(connection: Any, error: BaseException) -> str | None:
         raise error
     state = _SQLITE_STATES.get(name)
     if state is None:  # an extended code: SQLITE_BUSY_SNAPSHOT
-        state = _SQLITE_STATES.get("_".join(name.split("_")[:2]), "58000")
+        state = _SQLITE_STATES.get("_".join(name.split("_")[:2]))
+    if state is None:  # one that Python does not know: SQLITE_CONSTRAINT_DATATYPE of STRICT tables
+        state = "23000" if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CONSTRAINT else "58000"
     return state
 
 

@@ -1,0 +1,73 @@
+
+## comments in front, and shapes of writes
+CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, n INT, name VARCHAR(20) UNIQUE)
+;;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b')
+== recorded
+/* in front */ UPDATE t SET n = n + 1 WHERE id = 1
+;;
+-- in front
+DELETE FROM t WHERE id = 2
+;;
+# in front
+INSERT INTO t (n, name) VALUES (5, 'c')
+;;
+/*! UPDATE t SET n = 7 WHERE id = 1 */
+;;
+REPLACE INTO t VALUES (1, 3, 'z')
+;;
+INSERT IGNORE INTO t VALUES (1, 4, 'y')
+;;
+INSERT INTO t SET n = 9, name = 'd'
+;;
+INSERT INTO t (name, n) VALUES ('d', 1), ('e', 2) ON DUPLICATE KEY UPDATE n = n + VALUES(n)
+;;
+SELECT id, n, name FROM t ORDER BY id
+;;
+DELETE FROM t WHERE n > 8 ORDER BY id LIMIT 1
+;;
+INSERT INTO t (n, name) VALUES (1, 'r') RETURNING id, n
+;;
+TRUNCATE TABLE t
+;;
+SELECT count(*) FROM t
+## transactions, locks and queries of several kinds
+CREATE TABLE t (id INT PRIMARY KEY, parent INT, n INT, g INT AS (n * 2) STORED)
+;;
+INSERT INTO t (id, parent, n) VALUES (1, NULL, 1), (2, 1, 2), (3, 2, 3)
+== recorded
+START TRANSACTION
+;;
+SELECT n FROM t WHERE id = 1 FOR UPDATE
+;;
+UPDATE t SET n = n + 1 WHERE id = 1
+;;
+SAVEPOINT Sp1
+;;
+DELETE FROM t WHERE id = 3
+;;
+ROLLBACK TO SAVEPOINT sp1
+;;
+COMMIT
+;;
+SELECT id, n, g FROM t
+;;
+WITH RECURSIVE up AS (SELECT id, parent FROM t WHERE id = 3 UNION ALL SELECT t.id, t.parent FROM t JOIN up ON t.id = up.parent) SELECT id FROM up
+;;
+SELECT sum(n), GROUP_CONCAT(id ORDER BY id SEPARATOR '-') FROM t
+;;
+SELECT id, SUM(n) OVER (ORDER BY id) FROM t
+;;
+SELECT id FROM t WHERE n IN (SELECT n FROM t WHERE id < 3) UNION SELECT 9
+;;
+UPDATE t SET n = 0 WHERE id IN (SELECT x.id FROM (SELECT id FROM t WHERE n > 2) x)
+;;
+SHOW TABLES
+;;
+SELECT @@version_comment
+;;
+EXPLAIN SELECT * FROM t
+;;
+SELECT SQL_CALC_FOUND_ROWS id FROM t LIMIT 1
+;;
+SELECT FOUND_ROWS()

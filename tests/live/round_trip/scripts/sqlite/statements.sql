@@ -1,0 +1,77 @@
+
+## comments in front, and words in odd places
+CREATE TABLE t (id INTEGER PRIMARY KEY, n INT)
+;;
+INSERT INTO t VALUES (1, 10), (2, 20)
+== recorded
+/* a comment */ SELECT n FROM t WHERE id = 1
+;;
+-- a comment
+UPDATE t SET n = n + 1 WHERE id = 1
+;;
+/* one */ /* two */ INSERT INTO t VALUES (3, 30) -- three
+;;
+   delete   from	t
+ where id=2 ;
+;;
+VALUES (1, 'a'), (2, 'b')
+;;
+SELECT id, n FROM t;
+## upserts and RETURNING
+CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT UNIQUE, hits INT NOT NULL DEFAULT 1)
+;;
+INSERT INTO t (name) VALUES ('a')
+== recorded
+INSERT INTO t (name) VALUES ('a') ON CONFLICT (name) DO UPDATE SET hits = hits + 1 RETURNING id, hits
+;;
+INSERT INTO t (name) VALUES ('b'), ('a') ON CONFLICT DO NOTHING
+;;
+INSERT OR REPLACE INTO t (id, name, hits) VALUES (1, 'c', 9)
+;;
+INSERT OR IGNORE INTO t (id, name) VALUES (1, 'd')
+;;
+REPLACE INTO t (id, name) VALUES (2, 'e')
+;;
+UPDATE t SET hits = hits * 2 WHERE hits > 1 RETURNING *
+;;
+SELECT id, name, hits FROM t
+## transactions, savepoints and queries of several kinds
+CREATE TABLE t (id INTEGER PRIMARY KEY, parent INT, n INT)
+;;
+INSERT INTO t VALUES (1, NULL, 1), (2, 1, 2), (3, 2, 3)
+== recorded
+BEGIN
+;;
+UPDATE t SET n = n + 1
+;;
+SAVEPOINT "Sp 1"
+;;
+DELETE FROM t WHERE id = 3
+;;
+ROLLBACK TO "sp 1"
+;;
+SELECT sum(n), max(id), group_concat(id, '-') FROM t
+;;
+COMMIT
+;;
+WITH RECURSIVE up(id, parent) AS (SELECT id, parent FROM t WHERE id = 3 UNION ALL SELECT t.id, t.parent FROM t JOIN up ON t.id = up.parent) SELECT id FROM up
+;;
+SELECT id FROM t WHERE n IN (SELECT n FROM t WHERE id < 3) UNION SELECT 9 ORDER BY 1 DESC
+;;
+SELECT id, n, sum(n) OVER (ORDER BY id) FROM t
+;;
+WITH big AS (SELECT id FROM t WHERE n > 3) UPDATE t SET n = 0 WHERE id IN (SELECT id FROM big)
+;;
+CREATE TABLE made AS SELECT id, n FROM t
+;;
+SELECT n FROM made
+;;
+ALTER TABLE t ADD COLUMN Extra ODD TYPE(3) DEFAULT 'x'
+;;
+SELECT id, extra FROM t
+;;
+DROP TABLE made
+;;
+PRAGMA user_version
+;;
+EXPLAIN QUERY PLAN SELECT * FROM t
