@@ -83,8 +83,8 @@ class SqlLibrary:
     in a known scope (`frontend.definitions.changes`); `changing`: the tables that they concern; `standing`: states tell
     which of these hold, and statements need those of their scope. `chooses`: some program so far holds a value that the
     DBMS chooses. `unknown`: columns, by table, of whose values nothing is to be told, with the reason. `spelled`:
-    values of types that are not modelled are told apart by how they are written. `unread`: the definitions that cannot be
-    read, with the reason; `unreached`: of one among them that may concern anything, empty for none.
+    values of types that are not modelled are told apart by how they are written. `unread`: the definitions that cannot
+    be read, with the reason; `unreached`: of one among them that may concern anything, empty for none.
     """
 
     def __init__(

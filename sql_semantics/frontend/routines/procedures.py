@@ -33,7 +33,6 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written, folded_written_table
 from sql_semantics.values.types import Kind, SqlType
 
-
 _UNREAD = "a routine that cannot be read"
 
 
