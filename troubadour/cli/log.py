@@ -12,11 +12,7 @@ import click
 from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
 from troubadour.cli.certify import certify
-<<<<<<< HEAD
-from troubadour.cli.common import emit, library_of, load, load_either, opened, refuse, warn
-=======
-from troubadour.cli.common import brief, emit, library_of, load, load_either, opened, refuse
->>>>>>> f3c04c0 (definitions that cannot be read are opaque; observations of the wrong shape are bad input)
+from troubadour.cli.common import brief, emit, library_of, load, load_either, opened, refuse, warn
 from troubadour.formats import write_log, write_objects
 from troubadour.formats.objects.expand import expanded
 from troubadour.isolation.levels import LEVELS
