@@ -149,16 +149,12 @@ def wrong_core(log: Log, level: str, recorded: bool, verdict: Verdict, compiled:
     prefix = {*judged[: place + 1], *(t.id for t in log.transactions if t.status == "unknown")}
     if not set(core) <= (prefix if recorded else prefix.union(judged)):
         return "the core is not of the failing prefix"
-    if failing not in core and must_contain_failing(log, level, recorded, compiled):
-        before = [t for t in log.transactions if t.id in prefix and t.id != failing]
-        alone = explain(Log(log.header, before, log.digest), compiled, isolation(level), recorded)
-        if alone.verified_prefix == verdict.verified_prefix:
-            return "the failing transaction is not in the core"
-    if recorded or failing == judged[-1]:
-        stripped = with_observations_of(log, set(core), prefix)
-        answer = explain(stripped, compiled, isolation(level), recorded)
-        if answer.failing is None or judged.index(answer.failing) > place:
-            return f"the core's observations alone are explained by {answer.witness}"
+    if failing not in core and must_contain_failing(log, level, recorded):
+        return "the failing transaction is not in the core"
+    stripped = with_observations_of(log, set(core), prefix)
+    answer = explain(stripped, compiled, isolation(level), recorded)
+    if answer.failing is None or judged.index(answer.failing) > place:
+        return f"the core's observations alone are explained by {answer.witness}"
     return None
 
 
@@ -168,12 +164,12 @@ def judged_by(log: Log, level: str, recorded: bool) -> list[TransactionId]:
     return [transaction.id for transaction, own in levels if is_judged(transaction, own, order_recorded=recorded)]
 
 
-def must_contain_failing(log: Log, level: str, recorded: bool, compiled: SqlLibrary) -> bool:
+def must_contain_failing(log: Log, level: str, recorded: bool) -> bool:
     """Whether a core has to contain the failing transaction.
 
-    In the recorded order it comes last. Elsewhere take a witness of the prefix before it, and put it at the end with
-    writes that change nothing: it is in nobody's way, so a core without it is explained (unless that witness needs
-    transactions beyond the failing prefix, which a core has nothing to do with). Only real time and a bound
+    In the recorded order it comes last. Elsewhere take a witness of the prefix before it, with whichever later ones
+    that needs, and put it at the end with writes that change nothing: it is in nobody's way, so a core without it is
+    explained, as it holds only what the explained prefix explains. Only real time and a bound
     commit order may refuse that place, and tie two others by standing between them (a < failing by one clock,
     failing < b by another).
     """

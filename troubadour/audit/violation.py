@@ -191,6 +191,7 @@ def _core_scope(question: Question, refutation: Refutation, core: Core) -> CoreS
 
 def _violation(question: Question, refutation: Refutation, core: Core) -> Verdict:
     problem, found = question.problem, question.failed
+    assert not _is_explained(question, core), "the core is one that the explained prefix explains"
     text = refutation.says or explain(problem, found.trace, question.failure)
     notes: tuple[str, ...] = ()
     clash = None
@@ -222,6 +223,14 @@ def _violation(question: Question, refutation: Refutation, core: Core) -> Verdic
         notes=notes,
         claim=claim_of(problem, found),
     )
+
+
+def _is_explained(question: Question, core: Core) -> bool:
+    """Whether a core holds only what the longest explained prefix explains: others may write anything, and so nothing.
+    Where times or a bound order tie the failing transaction to others, it may be in their way all the same."""
+    problem, verified = question.problem, question.verified
+    tied = problem.order_recorded or problem.order_exact or any(level.real_time for level in problem.levels)
+    return not tied and set(core.items) <= set(problem.judged[:verified])
 
 
 def _not_refuted(question: Question) -> Verdict:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from sql_semantics.errors import Unsupported
+from troubadour.isolation.times import sent_after
 from troubadour.proof.cores.all_orders import InEveryOrder
 from troubadour.proof.cores.necessity import Necessity
 from troubadour.search.problem.budget import SECOND, OutOfUnits
@@ -65,21 +66,23 @@ def find_core(
     decide it.
 
     `kept` is a set known to contradict itself under `order` (None: only the whole is known to). `prefix` are the
-    committed items of the failing prefix where every order of them fails: then so does the core of a small log.
+    committed items of the failing prefix where every order of them fails, whichever of the later ones they may have
+    seen: then so does the core of a small log.
     """
     off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
     # a symbolic scan of a large table can be out of reach; then at least everything else is off
     fallback = dataclasses.replace(off, index=True)
     try:
+        later = set() if prefix is None or fates else set(_later(problem, prefix))
         orders = [list(order)] if prefix is None else _orders(problem, order, prefix)
         orders = [list(fate) for fate in fates] or orders
-        found = _minimize(problem, orders, order, kept)
+        found = _minimize(problem, orders, order, kept, later)
         if found is None:
             return None
         items, minimal = found
         scans = sum(map(len, problem.initial.values())) * len(order)
         confirmed = any(
-            _is_confirmed(problem.with_heuristics(switches), orders, items)
+            _is_confirmed(problem.with_heuristics(switches), orders, items | later)
             for switches in ((off, fallback) if scans <= SCANS else (fallback,))
         )
     except (Unsupported, OutOfTime):
@@ -97,17 +100,36 @@ def _is_confirmed(problem: Problem, orders: Sequence[Sequence[int]], items: Coll
 
 def looks_at_every_order(problem: Problem, prefix: Sequence[int]) -> bool:
     """Whether a core of a prefix of which every order fails is one in every order, too."""
-    return len(prefix) + len(problem.unknown) <= ALL_ORDERS
+    return len(prefix) + len(problem.unknown) + len(_later(problem, prefix)) <= ALL_ORDERS
+
+
+def _later(problem: Problem, prefix: Sequence[int]) -> list[int]:
+    """Those behind a prefix in the hint order that write, and whose writes it may have seen: a prefix is explained with
+    any of them, which then have seen what they say."""
+    later = (item for item in problem.judged if item not in prefix and item not in problem.aborted)
+    return [item for item in later if _may_be_seen(problem, item, prefix)]
+
+
+def _may_be_seen(problem: Problem, item: int, readers: Sequence[int]) -> bool:
+    writes = any(one.program is None or not one.program.read_only for one in problem.prepared(item).statements)
+    return writes and not all(_is_sent_after(problem, item, reader) for reader in readers)
+
+
+def _is_sent_after(problem: Problem, item: int, reader: int) -> bool:
+    """Whether a commit was sent after the last answer of another transaction, which then cannot have seen it."""
+    writer, other = problem.times[item], problem.times[reader]
+    return bool(other.got) and sent_after(writer, other, len(other.got) - 1)
 
 
 def _orders(problem: Problem, order: Sequence[int], prefix: Sequence[int]) -> list[list[int]]:
-    """Every order of the failing prefix that the level allows, with every choice of unknown transactions; where these
-    are too many, the failing order alone."""
+    """Every order of the failing prefix that the level allows, with every choice of unknown and later transactions;
+    where these are too many, the failing order alone."""
     if not looks_at_every_order(problem, prefix):
         return [list(order)]
     orders: list[list[int]] = []
-    for count in range(len(problem.unknown), -1, -1):
-        for happened in combinations(problem.unknown, count):
+    others = [*problem.unknown, *_later(problem, prefix)]
+    for count in range(len(others), -1, -1):
+        for happened in combinations(others, count):
             items = sorted([*prefix, *happened])
             orders += [items] if problem.order_recorded else [list(other) for other in permutations(items)]
     return [other for other in orders if is_allowed(problem, other)] or [list(order)]
@@ -157,11 +179,12 @@ def _contradicts_in(problem: Problem, order: Sequence[int], kept: Collection[int
 
 
 def _minimize(
-    problem: Problem, orders: list[list[int]], order: Sequence[int], kept: Collection[int] | None
+    problem: Problem, orders: list[list[int]], order: Sequence[int], kept: Collection[int] | None, later: set[int]
 ) -> tuple[set[int], bool] | None:
+    """`later` are kept wherever they stand, and belong to no core."""
     budget = problem.budget
     enough = budget.spent + MINIMIZING_SECONDS * SECOND
-    items = {item for other in orders for item in other}
+    items = {item for other in orders for item in other} - later
     if kept is not None:
         items = set(kept)
     elif len(orders) == 1 and not _contradicts(problem, orders, items):
@@ -181,7 +204,7 @@ def _minimize(
         if necessity is not None and necessity.is_explained_without(item, smaller):
             continue
         try:
-            verdict = _contradicts(problem, orders, smaller, together=together)
+            verdict = _contradicts(problem, orders, smaller | later, together=together)
         except Unsupported:
             verdict = None
         if verdict:
