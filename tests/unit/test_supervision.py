@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Callable
+from random import Random
 
 import pytest
 
+from troubadour.cli.common import refuse
 from troubadour.cli.supervision import Bounds, Work, supervise
 
 
@@ -52,3 +56,48 @@ def _fails_while_it_is_given_back(work: Work) -> int:
 def test_other_faults_are_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert supervise(_fails_while_it_is_given_back, Bounds(timeout=10.0)).status == 0
     assert "a fault of another kind" in capfd.readouterr().err
+
+
+def _ends(number: int) -> Callable[[Work], int]:
+    """Work that ends with a status, and is held up on the way until the alarm strikes."""
+
+    def work(work: Work) -> int:
+        try:
+            sys.exit(number)
+        finally:
+            while True:
+                pass
+
+    return work
+
+
+def _told_otherwise(work: Work) -> int:
+    """The interpreter, or a library, has another error in the place of the alarm's."""
+    try:
+        while True:
+            pass
+    finally:
+        raise RuntimeError("something was cut short")
+
+
+def test_an_alarm_on_the_way_to_exit_2_leaves_it() -> None:
+    ended = supervise(_ends(2), Bounds(timeout=0.5))
+    assert (ended.status, ended.reason) == (2, None)
+    assert supervise(_ends(0), Bounds(timeout=0.5)).reason == "the time limit was reached"
+    assert supervise(_told_otherwise, Bounds(timeout=0.5)).reason == "the time limit was reached"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_alarm_strikes_anywhere_while_bad_input_is_told(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
+    """At a random moment of what refuses: exit 2 with its line, or the time limit, never a traceback."""
+
+    def work(work: Work) -> int:
+        random = Random(seed)
+        while True:
+            with contextlib.suppress(SystemExit):
+                sum(range(random.randrange(200)))
+                refuse("it cannot be used" * 20)
+
+    ended = supervise(work, Bounds(timeout=0.1))
+    assert ended.status == 2 or ended.reason == "the time limit was reached"
+    assert "Traceback" not in capfd.readouterr().err

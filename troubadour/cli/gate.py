@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from troubadour.cli.common import emit, refuse, warn
+from troubadour.cli.supervision import ended_by_signals
 from troubadour.gate.discover import NothingFound, find_logs
 from troubadour.gate.findings import Finding, Outcome, exit_status
 from troubadour.gate.junit import render_junit
@@ -86,7 +87,8 @@ def gate(
         refuse(str(error))
     for entry in policy.expired(today):
         warn(f"{policy.source}: the entry for {entry.fingerprint} expired on {entry.expires}")
-    findings = audit_all(logs, policy, jobs=jobs or os.cpu_count() or 1, artifacts=artifacts, today=today)
+    with ended_by_signals():
+        findings = audit_all(logs, policy, jobs=jobs or os.cpu_count() or 1, artifacts=artifacts, today=today)
     _write(junit, lambda: render_junit(findings))
     _write(sarif, lambda: render_sarif(findings))
     _write(markdown, lambda: render_markdown(findings), append=True)

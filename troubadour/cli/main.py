@@ -20,6 +20,7 @@ from click.shell_completion import get_completion_class, shell_complete
 from troubadour.audit.collector import THRESHOLDS
 from troubadour.cli.common import refuse, warn
 from troubadour.cli.supervision import FAULT
+from troubadour.model.bounds import PARENT, end_with_parent
 from troubadour.model.visible import visible
 
 INTERRUPTED = 130
@@ -87,6 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # reading a log makes many long-lived objects and few cycles, too
     gc.set_threshold(*THRESHOLDS)
     sys.excepthook = _fault
+    if parent := os.environ.pop(PARENT, ""):
+        end_with_parent(int(parent))
     if asked := os.environ.get(_COMPLETE):
         sys.exit(shell_complete(cli, {}, "troubadour", _COMPLETE, asked))
     # not cli.main: it ends with status 1 on an interrupt and on a closed pipe

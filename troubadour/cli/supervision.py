@@ -10,19 +10,18 @@ what a verdict is.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import resource
 import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import NoReturn
 
-from troubadour.model.bounds import OutOfTime
+from troubadour.model.bounds import OutOfTime, end_with_parent
 
 FAULT = 70
 """Exit status of a fault of this program, where the interpreter's own 1 would look like a violation."""
@@ -45,8 +44,8 @@ _LOOK = 0.01
 """Seconds between two looks at the memory."""
 
 _BLOCK = 1 << 16
-_DEATH_SIGNAL = 1
-"""Linux, prctl(2): PR_SET_PDEATHSIG."""
+_UNUSABLE = 2
+"""Exit status where the input cannot be used, as was told already."""
 
 _TOO_LONG, _TOO_LARGE = 64, 65
 """Exit statuses of work that could not even say that it was stopped."""
@@ -123,9 +122,10 @@ def supervise(work: Callable[[Work], int], bounds: Bounds) -> Ended:
     direct = sys.stderr.isatty()
     with contextlib.suppress(OSError, ValueError):
         os.environ.setdefault("COLUMNS", str(os.get_terminal_size(sys.stdout.fileno()).columns))
+    parent = os.getpid()
     child = os.fork()
     if child == 0:
-        _work(work, bounds, pipes, direct)
+        _work(work, bounds, pipes, direct, parent)
     for _, writing in pipes:
         os.close(writing)
     watch = _Watch(child, bounds, (out, told, errors))
@@ -245,55 +245,102 @@ def _pass_over_the_alarm(ignored: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(ignored)
 
 
-def _work(work: Callable[[Work], int], bounds: Bounds, pipes: list[tuple[int, int]], direct: bool) -> NoReturn:
+def _work(
+    work: Callable[[Work], int], bounds: Bounds, pipes: list[tuple[int, int]], direct: bool, parent: int
+) -> NoReturn:
     """The work's process, from its first line to its last: nothing leaves it but its end."""
-    status = FAULT
+    status = _TOO_LONG
     try:
-        _die_with_parent()
-        for reading, _ in pipes:
-            os.close(reading)
-        out, told, errors = (writing for _, writing in pipes)
-        # what a library prints by itself is no part of the answer
-        os.dup2(2, 1)
-        sys.stdout = os.fdopen(out, "w", encoding="utf-8", errors="backslashreplace")
-        if not direct:
-            sys.stderr = os.fdopen(errors, "w", encoding="utf-8", errors="backslashreplace")
-        status = work(_Bounded(bounds, told))
-    except OutOfTime:
-        status = _TOO_LONG
-    except (MemoryError, SystemError) as failed:
-        status = _TOO_LARGE if bounds.is_memory(failed) else FAULT
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-    except SystemExit as ended:
-        status = ended.code if isinstance(ended.code, int) else FAULT
+        try:
+            end_with_parent(parent)
+            for reading, _ in pipes:
+                os.close(reading)
+            out, told, errors = (writing for _, writing in pipes)
+            # what a library prints by itself is no part of the answer
+            os.dup2(2, 1)
+            sys.stdout = os.fdopen(out, "w", encoding="utf-8", errors="backslashreplace")
+            if not direct:
+                sys.stderr = os.fdopen(errors, "w", encoding="utf-8", errors="backslashreplace")
+            status = work(_Bounded(bounds, told))
+        finally:
+            error = sys.exc_info()[1]
+            while _disarmed():
+                pass
+            status = status if error is None else _status_of(error, bounds)
+            with contextlib.suppress(OSError, ValueError, MemoryError):
+                sys.stdout.flush()
+                sys.stderr.flush()
     finally:
-        kind, error, trace = sys.exc_info()
-        if kind is not None and error is not None:
-            if _came_of_the_alarm(error):
-                status = _TOO_LONG
-            else:
-                sys.excepthook(kind, error, trace)
-        with contextlib.suppress(OSError, ValueError, MemoryError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        # no need to give every object back
+        # no need to give every object back; and should the alarm have struck just before it was taken off, that is it
         os._exit(status)
 
 
-def _came_of_the_alarm(error: BaseException) -> bool:
-    """Whether the alarm struck where the interpreter puts another error in its place, as it does while a class is
-    made."""
-    while error.__cause__ is not None and not isinstance(error, OutOfTime):
-        error = error.__cause__
-    return isinstance(error, OutOfTime)
+def _disarmed() -> bool:
+    """Take the alarm off; whether it struck meanwhile, so that this has to be done again."""
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except OutOfTime:
+        return True
+    return False
 
 
-def _die_with_parent() -> None:
-    """Where the system can: nothing goes on once the parent is killed."""
-    if sys.platform == "linux":
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(FAULT)
+def _status_of(error: BaseException, bounds: Bounds) -> int:
+    """The exit status of work that an exception ended. What the work had said of its end before the alarm struck, as
+    that its input cannot be used, stands."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAULT
+    led_to = [*_led_to(error)]
+    if any(isinstance(one, OutOfTime) for one in led_to):
+        said = [one.code for one in led_to if isinstance(one, SystemExit)]
+        return _UNUSABLE if _UNUSABLE in said else _TOO_LONG
+    if isinstance(error, MemoryError | SystemError) and bounds.is_memory(error):
+        return _TOO_LARGE
+    if isinstance(error, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.excepthook(type(error), error, error.__traceback__)
+    return FAULT
+
+
+def _led_to(error: BaseException) -> Iterator[BaseException]:
+    """An error, and those in whose place it came: the interpreter puts another one there while a class is made, and
+    the alarm may strike while one is handled."""
+    seen: list[BaseException] = []
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if not any(one is other for other in seen):
+            seen.append(one)
+            yield one
+            waiting += [other for other in (one.__context__, one.__cause__) if other is not None]
+
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+class _Ended(BaseException):
+    """A signal that ends the process. No Exception: nothing but cleaning up is to be done."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """What is done within is cleaned up, too, where a signal asks the process to end; then it ends as by the signal."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Ended(number)
+
+    before = {one: signal.signal(one, end) for one in _ENDING}
+    try:
+        yield
+    except _Ended as ended:
+        signal.signal(ended.number, signal.SIG_DFL)
+        os.kill(os.getpid(), ended.number)
+        raise
+    finally:
+        for one, handler in before.items():
+            if signal.getsignal(one) is not signal.SIG_DFL:
+                signal.signal(one, handler)

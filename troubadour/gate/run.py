@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +21,7 @@ from typing import Any
 
 from troubadour.formats import read_log
 from troubadour.formats.text import blocks, lines, opened
+from troubadour.gate.children import Children
 from troubadour.gate.discover import LogFiles
 from troubadour.gate.findings import Finding, Outcome, fingerprint, judge
 from troubadour.gate.policy import Policy, Rules
@@ -43,24 +44,36 @@ def audit_all(
     report, witness and reproduction."""
     day = today or datetime.date.today()
 
-    def one(log: LogFiles) -> Finding:
-        finding = audit_one(log, policy, artifacts, day)
-        done(finding)
+    children = Children()
+
+    def one(log: LogFiles) -> Finding | None:
+        finding = _audit_one(log, policy, artifacts, day, children)
+        if finding is not None:
+            done(finding)
         return finding
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return list(pool.map(one, logs))
+        try:
+            return [finding for finding in pool.map(one, logs) if finding is not None]
+        except BaseException:
+            # what is under way would be waited for
+            children.end()
+            raise
 
 
-def audit_one(log: LogFiles, policy: Policy, artifacts: Path | None, today: datetime.date) -> Finding:
-    """One log's finding under its rules."""
+def _audit_one(
+    log: LogFiles, policy: Policy, artifacts: Path | None, today: datetime.date, children: Children
+) -> Finding | None:
+    """One log's finding under its rules; None where the audits were ended."""
     rules = policy.rules(log.files[0])
     folder = None if artifacts is None else artifacts / _folder_name(log)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
     command = [*_COMMAND, "audit", "--format", "json", *_options(rules, folder), "--", *map(str, log.files)]
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    ended = children.run(command, os.environ)
+    if ended is None:
+        return None
     seconds = time.monotonic() - begun
     verdict = _verdict(ended.stdout)
     outcome = _OUTCOMES.get(ended.returncode, Outcome.UNDECIDED)
