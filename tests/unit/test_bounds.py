@@ -20,9 +20,11 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
-from tests.unit.commands import GOOD, HEADER, write
+from tests.unit.commands import GOOD, HEADER, refused, write
 from troubadour.cli.audit import Request
+from troubadour.formats import read_log, text
 from troubadour.model.bounds import OutOfTime
+from troubadour.model.log import LogError
 
 MAIN = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
 SCHEMA = "CREATE TABLE t (id INT PRIMARY KEY, v NUMERIC, s TEXT)"
@@ -278,3 +280,46 @@ def test_a_limit_reached_in_the_tokenizer_is_no_fault_of_the_text(
     monkeypatch.setattr("sqlglot.tokenizer_core.TokenizerCore._scan", scan)
     with pytest.raises(stopped):
         library.program("SELECT id FROM t")
+
+
+def bomb(path: Path, beginning: bytes, filling: bytes, mebibytes: int) -> Path:
+    """A small file that unpacks to so much."""
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        file.write(beginning)
+        block = filling * ((1 << 20) // len(filling))
+        for _ in range(mebibytes):
+            file.write(block)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("beginning", "filling"), [(b"", b" "), (b'{"format":"troubadour-witness","order":[', b'"a",'), (b"", b"[")]
+)
+def test_a_witness_that_unpacks_to_too_much_is_refused(
+    run: Any, tmp_path: Path, beginning: bytes, filling: bytes
+) -> None:
+    log = write(tmp_path, HEADER, GOOD)
+    packed = bomb(tmp_path / "witness.json.gz", beginning, filling, 80)
+    assert packed.stat().st_size < 1 << 19
+    ended = run("verify", log, str(packed))
+    refused(ended, "more than 64 MiB, which no witness of this log has")
+
+
+def test_a_log_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "UNPACKED", 1 << 22)
+    rows = json.dumps({"kind": "rows", "table": "accounts", "columns": ["id", "balance"], "rows": []}).encode() + b"\n"
+    packed = bomb(tmp_path / "log.jsonl.gz", json.dumps(HEADER).encode() + b"\n", rows, 16)
+    with pytest.raises(LogError, match="unpacks to more than 100 times its size"):
+        read_log([packed])
+
+
+def test_verify_is_bounded_in_memory_and_time(run: Any, tmp_path: Path) -> None:
+    log = write(tmp_path, HEADER, GOOD)
+    witness = tmp_path / "witness.json"
+    assert run("audit", log, "--witness", str(witness)).status == 0
+    assert run("verify", log, str(witness), "--memory", "1000", "--timeout", "60").status == 0
+    # 60 MiB of views are a gigabyte of objects
+    heavy = tmp_path / "heavy.json"
+    beginning = b'{"format":"troubadour-witness","version":1,"log":"x","isolation":null,"order":[],"views":['
+    heavy.write_bytes(beginning + b"{}," * (20 << 20) + b"{}]}")
+    refused(run("verify", log, str(heavy), "--memory", "300"), "the memory limit of 300 MiB was reached")

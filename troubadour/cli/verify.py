@@ -10,6 +10,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, load, opened, refuse
+from troubadour.cli.supervision import Bounds, supervise
 from troubadour.coverage.allowing import listed, not_allowed
 from troubadour.coverage.reduced import is_exact, whole_log
 from troubadour.coverage.reduction import reduce_log
@@ -18,8 +19,11 @@ from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Coverage
 from troubadour.model.witness import Witness
-from troubadour.replay import WitnessError, check, read_witness
+from troubadour.replay import WitnessError, check, longest_for, read_witness
 from troubadour.replay.step import Refusal
+
+MEMORY = 2048
+"""MiB that a check may use: it goes along the log once, and keeps little of it."""
 
 
 @click.command()
@@ -32,7 +36,23 @@ from troubadour.replay.step import Refusal
     metavar="CONSTRUCT",
     help="As in `troubadour audit`: statements with this construct, or with 'all' any, need not be judged.",
 )
-def verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...]) -> None:
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Give up (exit 2) after this long. Default: no limit.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(min=100),
+    default=MEMORY,
+    show_default=True,
+    metavar="MIB",
+    help="Give up (exit 2) rather than use more memory than this.",
+)
+def verify(
+    logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...], timeout: float | None, memory: int
+) -> None:
     """Check a witness that `troubadour audit --witness FILE` wrote: run the log by it, concretely, and test every
     promise of the level.
 
@@ -40,10 +60,20 @@ def verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...
     """
     if len(logs) < 2:
         raise click.UsageError("name the log (all its segments) and then the witness")
+    # both files may be of strangers
+    ended = supervise(lambda _work: _verify(logs, isolation, allowed), Bounds(timeout, memory))
+    if ended.reason is not None:
+        refuse(ended.reason)
+    emit(ended.out.removesuffix("\n")) if ended.out else None
+    sys.exit(ended.status)
+
+
+def _verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...]) -> int:
+    """Check it, print what comes of it, and answer the exit status."""
     log = load(logs[:-1])
     path = Path(logs[-1])
     try:
-        witness = read_witness(path)
+        witness = read_witness(path, longest=longest_for(logs[:-1]))
         if isolation is not None and isolation not in LEVELS:
             refuse(f"--isolation: {unknown_level(isolation, log.header.dialect)}")
         level = isolation or witness.isolation
@@ -55,20 +85,20 @@ def verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...
         refuse(f"{path}: {error.strerror}")
     except Unsupported as error:
         emit(f"undecided: not modelled: {error.construct}")
-        sys.exit(3)
+        return 3
     gaps = not_allowed(coverage, allowed)
     if refusal is None and gaps:
         emit(f"undecided: the witness explains everything that is judged; {listed(gaps)}")
-        sys.exit(3)
+        return 3
     if refusal is None:
         where = level or "the level of each in the log"
         emit(f"verified at {where}: the witness explains all {log.committed:,} committed transactions")
         if coverage.unjudged:
             emit(f"some of it may go unjudged; {listed(coverage.unjudged)}")
-        return
+        return 0
     where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
     emit(f"refused{where}: {refusal.condition}: {refusal.text}")
-    sys.exit(1)
+    return 1
 
 
 def _checked(log: Log, witness: Witness, level: str | None) -> tuple[Refusal | None, Coverage]:

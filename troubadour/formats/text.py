@@ -28,6 +28,14 @@ STDIN = "-"
 _GZIP = b"\x1f\x8b"
 _LARGEST_RATIO = 1032
 """What DEFLATE can do at best."""
+
+UNPACKED = 1 << 29
+"""Bytes up to which anything is unpacked."""
+
+RATIO = 100
+"""How many times its size a file may unpack to beyond that. Logs come to 10 to 50 times; what comes to more was made to
+fill a memory or a disk."""
+
 _WINDOW = zlib.MAX_WBITS | 16
 
 
@@ -117,20 +125,26 @@ def _next(stream: BinaryIO, stored: Callable[[int], None]) -> bytes:
 
 def _inflated(data: bytes, stream: BinaryIO, stored: Callable[[int], None]) -> Iterator[bytes]:
     inflate = zlib.decompressobj(_WINDOW)
+    read, unpacked = len(data), 0
     try:
         while data:
             if inflate.eof:
                 data = data.lstrip(b"\0")
                 if not data:
                     data = _next(stream, stored)
+                    read += len(data)
                     continue
                 inflate = zlib.decompressobj(_WINDOW)
             text = inflate.decompress(data, BLOCK)
+            unpacked += len(text)
+            if unpacked > UNPACKED and unpacked > RATIO * read:
+                raise Torn(f"it unpacks to more than {RATIO} times its size")
             if text:
                 yield text
             data = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
             if not data:
                 data = _next(stream, stored)
+                read += len(data)
         while not inflate.eof:
             text = inflate.decompress(b"", BLOCK)
             if not text:

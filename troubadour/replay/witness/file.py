@@ -5,7 +5,6 @@ Does not know whether a witness is right.
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,10 +12,17 @@ from typing import Any
 
 import msgspec
 
+from troubadour.formats.text import Torn, blocks, likely_size
 from troubadour.model.witness import Witness
 
 FORMAT = "troubadour-witness"
 VERSION = 1
+
+LONGEST = 1 << 30
+"""Bytes of the longest witness that is read."""
+
+SMALL, PER_BYTE = 1 << 26, 64
+"""Bytes that the witness of any log may have, and more for each byte of the log."""
 
 _BATCH = 4096
 """Transactions that are written at once."""
@@ -40,16 +46,11 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     given_up: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def read_witness(path: str | Path) -> Witness:
-    """Read a witness. Raises WitnessError for a file that is not there or is not a witness of this version."""
+def read_witness(path: str | Path, *, longest: int = LONGEST) -> Witness:
+    """Read a witness of at most so many bytes, unpacked. Raises WitnessError for a file that is not there or is not a
+    witness of this version."""
     name = str(path)
-    try:
-        text = Path(path).read_bytes()
-        if name.endswith(".gz"):
-            text = gzip.decompress(text)
-    except (OSError, EOFError, zlib.error) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise WitnessError(f"{name}: {reason}") from error
+    text = _text(path, longest)
     try:
         fields = msgspec.json.decode(text, type=_Strict)
         for part in (fields, *(() if isinstance(fields.also, msgspec.UnsetType) else fields.also)):
@@ -58,6 +59,28 @@ def read_witness(path: str | Path) -> Witness:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise WitnessError(f"{name}: not a witness: {error}") from error
     return _whole(witness)
+
+
+def longest_for(logs: Sequence[str | Path]) -> int:
+    """How many bytes the witness of these segments may have: what a search writes is a part of that."""
+    sizes = [likely_size(log) for log in logs]
+    return min(LONGEST, SMALL + PER_BYTE * sum(sizes)) if all(sizes) else LONGEST
+
+
+def _text(path: str | Path, longest: int) -> bytes:
+    found: list[bytes] = []
+    length = 0
+    try:
+        with Path(path).open("rb") as stream:
+            for block in blocks(stream, lambda count: None):
+                length += len(block)
+                if length > longest:
+                    raise WitnessError(f"{path}: more than {longest >> 20:,} MiB, which no witness of this log has")
+                found.append(block)
+    except (OSError, Torn) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise WitnessError(f"{path}: {reason}") from error
+    return b"".join(found)
 
 
 def _whole(witness: Witness) -> Witness:
