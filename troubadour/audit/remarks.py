@@ -1,5 +1,6 @@
 """What must be said with a verdict that its search cannot know (CONTRACT §3): that transactions are missing from the
-log (*gaps*), that the level asks for less than the product promises, and that the times of a BEGIN would tell more.
+log (*gaps*), that the level asks for less than the product promises, that the times of a BEGIN would tell more, and
+that what was found contradicts the clients' times.
 
 A gap is like the end of a log: what was answered before it is judged as ever, since nothing that came later was there
 to be seen. Anything else may have met what the missing transactions wrote. Does not know how a verdict was reached.
@@ -22,7 +23,8 @@ from troubadour.model.verdict import Status, Verdict
 def with_remarks(log: Log, verdict: Verdict) -> Verdict:
     """The verdict as it may be said of this log."""
     verdict = _beside_gaps(log, verdict)
-    notes = [note for note in (_level_note(log, verdict), _snapshot_note(log, verdict)) if note is not None]
+    told = (_level_note(log, verdict), _snapshot_note(log, verdict), _time_note(log, verdict))
+    notes = [note for note in told if note is not None]
     return msgspec.structs.replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict
 
 
@@ -117,4 +119,44 @@ def _snapshot_note(log: Log, verdict: Verdict) -> str | None:
     return (
         f"the snapshot of {whose} was taken by BEGIN, of which the log does not say when it was answered (`begin`): it "
         "may be as new as the first statement"
+    )
+
+
+def _time_note(log: Log, verdict: Verdict) -> str | None:
+    """That the execution found has a transaction before another one that was over when it began, or lacks its commit,
+    as levels allow that keep no real time."""
+    witness = verdict.witness
+    if verdict.status is not Status.CORRECT or witness is None:
+        return None
+    by_id = {transaction.id: transaction for transaction in log.transactions}
+    order = [by_id[identifier] for identifier in witness.order]
+    latest: dict[str | None, Transaction] = {}
+    for place, (transaction, view) in enumerate(zip(order, witness.views, strict=True)):
+        begun, over = transaction.invoked, _over(transaction)
+        later = latest.get(transaction.clock)
+        if later is not None and over is not None and over < (later.invoked or 0):
+            return _against_times(transaction, later, "stands before it")
+        if begun is None:
+            continue
+        for other in order[view.state : place]:
+            end = _over(other)
+            if other.clock == transaction.clock and end is not None and end < begun and _may_write(other):
+                return _against_times(other, transaction, "does not see it")
+        if later is None or begun > (later.invoked or 0):
+            latest[transaction.clock] = transaction
+    return None
+
+
+def _over(transaction: Transaction) -> int | None:
+    return transaction.returned if transaction.status == "committed" else None
+
+
+def _may_write(transaction: Transaction) -> bool:
+    return not all(statement.sql.lstrip()[:6].upper() == "SELECT" for statement in transaction.statements)
+
+
+def _against_times(earlier: Transaction, later: Transaction, which: str) -> str:
+    return (
+        f"the execution found contradicts the clients' times, as this level allows: {earlier.id!r} was over before "
+        f"{later.id!r} began, which {which}; levels that keep real time may say otherwise"
     )

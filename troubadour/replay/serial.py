@@ -105,17 +105,18 @@ class _One:
 class Serial:
     """The serializable transactions of an order, oldest first."""
 
-    __slots__ = ("_all", "_behind")
+    __slots__ = ("_all", "_behind", "_watched")
 
     def __init__(self) -> None:
         self._all: list[_One] = []
+        self._watched: set[int] = set()
         self._behind: dict[int, list[_One]] = {}
         """By position those that missed what the one there wrote, though they stand behind it."""
 
     def copy(self) -> Serial:
         """An independent copy."""
         twin = Serial()
-        twin._all = self._all.copy()
+        twin._all, twin._watched = self._all.copy(), self._watched.copy()
         twin._behind = {position: ones.copy() for position, ones in self._behind.items()}
         return twin
 
@@ -138,6 +139,7 @@ class Serial:
                 names = " before ".join(repr(other.id) for other in (one, *circle, one))
                 return f"what they read of one another puts {names}"
         self._all.append(one)
+        self._watched.add(one.position)
         for other in missed:
             self._behind.setdefault(other.position, []).append(one)
         return None
@@ -205,9 +207,11 @@ class Serial:
     def _depends(self, store: Store, reader: _One, writer: _One) -> bool:
         """Whether what a transaction answered or wrote hangs on a row that another one wrote."""
         for table, name, made in rows_of(writer.writes):
+            versions = store.tables[table].rows.get(name)
+            if versions is not None and not self._is_next(versions, reader, writer):
+                continue
             if name in reader.writes.get(table, ()):
                 return True
-            versions = store.tables[table].rows.get(name)
             seen = None if versions is None else versions.at(reader.state)
             sees = writer.position <= reader.state
             supposed = _before(versions, writer.position) if sees else made
@@ -217,6 +221,13 @@ class Serial:
             if any(self._differs(store, reader, {table: {name: values}}) for values in others):
                 return True
         return False
+
+    def _is_next(self, versions: Versions, reader: _One, writer: _One) -> bool:
+        """Whether no other made a version of a row, between the one that a transaction has in its snapshot and that of
+        another, but those that are watched: else it is that other's whose version was missed, or overwritten."""
+        low, high = sorted((reader.state, writer.position))
+        between = range(low + 1, high if writer.position > reader.state else high + 1)
+        return all(state in self._watched for state in versions.states if state in between)
 
     def _looked_at(self, store: Store, one: _One, table: str, values: Row | None) -> bool:
         if values is None:
@@ -281,16 +292,15 @@ class Serial:
     def _otherwise(self, store: Store, order: Sequence[_One]) -> Iterator[tuple[_One, set[int], set[int]]]:
         """Those that answer or write otherwise in a serial order, with the positions of those that they see in it only,
         and of those that only their snapshots have."""
-        watched = {one.position for one in self._all}
         before: set[int] = set()
         for one in order:
             late = {position for position in before if position > one.state}
-            gone = {position for position in watched if position <= one.state and position not in before}
+            gone = {position for position in self._watched if position <= one.state and position not in before}
             changed: dict[str, dict[RowName, Row | None]] = {}
             for other in self._all if late or gone else ():
                 if other.position in late or other.position in gone:
                     for table, name, _ in rows_of(other.writes):
-                        changed.setdefault(table, {})[name] = self._as_if(store, one, table, name, before, watched)
+                        changed.setdefault(table, {})[name] = self._as_if(store, one, table, name, before)
             touched = any(
                 self._looked_at(store, one, table, values)
                 for table, rows in changed.items()
@@ -301,20 +311,24 @@ class Serial:
                 yield one, late, gone
             before.add(one.position)
 
-    def _as_if(
-        self, store: Store, one: _One, table: str, name: RowName, before: Collection[int], watched: Collection[int]
-    ) -> Row | None:
-        """A row as the last one left it of those before a transaction in the serial order, and of the others that its
-        snapshot has."""
-        if name in one.writes.get(table, ()):
-            return _at(store, table, name, one.state)
+    def _as_if(self, store: Store, one: _One, table: str, name: RowName, before: Collection[int]) -> Row | None:
+        """A row as it is for a transaction that is run in the serial order: from the version in its snapshot on, back
+        and forth over those of watched ones, as the last of these left it that come before."""
         versions = store.tables[table].rows.get(name)
-        if versions is None:
-            return None
-        for state, values in zip(reversed(versions.states), reversed(versions.values), strict=True):
-            if state in before or (state not in watched and state <= one.state):
-                return values
-        return None
+        if versions is None or name in one.writes.get(table, ()):
+            return _at(store, table, name, one.state)
+        pairs = list(zip(versions.states, versions.values, strict=True))
+        found: Row | None = None
+        for state, values in reversed(pairs):
+            if state <= one.state and (state not in self._watched or state in before):
+                found = values
+                break
+        for state, values in pairs:
+            if state > one.state and state not in self._watched:
+                break
+            if state > one.state and state in before:
+                found = values
+        return found
 
 
 def _as_taken(step: Step) -> ListedReads | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 WIDTH = 100
+
+CONTRADICTS = "contradicts the clients' times"
+"""What a note says of an execution that an audit found in another order than the clients had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,8 @@ class Audited:
         if status in (0, 3) and _nothing_committed(files):
             return Told(False, "nothing was audited: every transaction was rolled back")
         if status == 0:
-            return Told(False)
+            against = [note for note in json.loads(out)["notes"] if CONTRADICTS in note]
+            return Told(False, "; ".join(against))
         _, text = _audit([*options, *files]) if status in (1, 3) else (status, out)
         text = f"{text.strip()}\n\nlog: {' '.join(files)}"
         return Told(status != 3 or self._wanted.undecided != "warn", text)

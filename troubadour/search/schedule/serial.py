@@ -9,6 +9,7 @@ the order of commits makes a circle, so the graph is looked at from these on. Do
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -124,6 +125,8 @@ class _Graph:
         that one left it (where the state read has that: as it was before), or not been there; or it wrote it itself."""
         state = reader.choices.state
         for row, version in writer.wrote.items():
+            if self._is_anothers(row, state, writer.position):
+                continue
             if row in reader.wrote:
                 return True
             now = row.at(state)
@@ -134,6 +137,13 @@ class _Graph:
             if any(self._answers_otherwise(reader, {row: one}) for one in supposed):
                 return True
         return False
+
+    def _is_anothers(self, row: RowHistory, state: int, position: int) -> bool:
+        """Whether one that is not in the graph wrote a row between a state and a position: then that one's version is
+        what was missed, or what was seen."""
+        positions = row.positions
+        first, last = bisect_right(positions, min(state, position)), bisect_right(positions, max(state, position))
+        return any(other != position and other not in self.nodes for other in positions[first:last])
 
     def _may_meet(self, one: Watched, table: str, version: Version) -> bool:
         """Whether a query looked where a row is, as far as is known."""
