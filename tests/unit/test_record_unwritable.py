@@ -32,11 +32,11 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unwritable
     connection.execute(UPDATE)
     connection.commit()
     with monkeypatch.context() as now:
-        now.setattr(AppendedFile, "_move", full)
+        now.setattr(AppendedFile, "_grow", full)
         filled = connection.recording.tape._journal._file
         used, filled._size = (
             filled._size,
-            filled._start + (1 << 20) - 4096,
+            filled._end - 4096,
         )  # the window is full but for what is reserved
         if unwritable == "stop":
             connection.execute(UPDATE)

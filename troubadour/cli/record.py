@@ -53,8 +53,9 @@ def record() -> None:
     show_default=True,
     help="Where the log cannot be written: are commits rolled back, or made with a gap in the log?",
 )
+@click.option("--durable", is_flag=True, help="Have what must survive on the disk before a COMMIT is sent.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
-def app(log: str, unwritable: str, command: tuple[str, ...]) -> None:
+def app(log: str, unwritable: str, durable: bool, command: tuple[str, ...]) -> None:
     """Run an application of Python's, and record it and the processes that it starts, without touching its code.
 
     What it does by psycopg 3, sqlite3, PyMySQL and DuckDB is recorded, each database in a log of its own; a driver that
@@ -73,7 +74,7 @@ def app(log: str, unwritable: str, command: tuple[str, ...]) -> None:
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "TROUBADOUR_LOG": os.path.abspath(log),
-        "TROUBADOUR_OPTIONS": json.dumps({"unwritable": unwritable}),
+        "TROUBADOUR_OPTIONS": json.dumps({"unwritable": unwritable, "durable": durable}),
     }
     try:
         os.execvpe(command[0], command, environment)

@@ -54,7 +54,9 @@ def everything(log: str | Path, **options: Any) -> None:
     if _replaced:
         return
     path = Path(log).absolute()
-    beside = {name: options[name] for name in ("unwritable",) if name in options}
+    beside: dict[str, Any] = {
+        name: options[name] for name in ("unwritable", "durable", "compatible") if name in options
+    }
     _psycopg(path, options)
     _sqlite(path, beside)
     for name in ("pymysql", "duckdb"):

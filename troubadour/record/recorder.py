@@ -54,7 +54,8 @@ def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnec
     is logged with its id, and each at REPEATABLE READ or SERIALIZABLE with its snapshot. `unwritable`: what becomes of
     a COMMIT where the log cannot be written, of a full disk for one. ``"stop"``: the transaction is rolled back, and
     RecordError raised; ``"go-on"``: it commits, and the log has a gap, of which every later verdict knows.
-    `compatible`: 1 leaves out what earlier versions of this program cannot read (``begin``).
+    With `durable` what must survive is on the disk before a COMMIT is sent, and so survives the machine's death as well
+    as that of the process. `compatible`: 1 leaves out what earlier versions of this program cannot read (``begin``).
     `certificate` is a path for the server's own account of the run beside the log (docs/certificates.md); it needs what
     ``"wal"`` needs.
 

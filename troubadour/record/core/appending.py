@@ -1,78 +1,117 @@
-"""A file that is appended to through memory: what was appended survives the death of the process, at the price of
-no system call. (Not that of the machine: for that a log would have to be synchronized at every commit.)
+"""A file that is appended to: what was appended is with the operating system, and survives the death of the process; if
+it is `durable`, that of the machine too.
 
-A process that is killed leaves zeros behind what it wrote last; `troubadour log repair` takes them off. Does not know
-what is written.
+Room is reserved in pieces, so that a full disk is met before anything of a record is written, and so that a file which
+others have cut is shorter than it should be. A process that is killed leaves zeros behind what it wrote last;
+`troubadour log repair` takes them off. Does not know what is written.
 """
 
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import threading
 from pathlib import Path
+from time import monotonic_ns
+from typing import IO
 
 CHUNK = 1 << 20
+LOOKED = 10_000_000
+"""Nanoseconds for which a file is taken to have its name still: if it was renamed, what it has is not lost."""
 RESERVE = 4096
 """Bytes that are kept free for what must be said when there is no more room."""
 PRIVATE = 0o600
 """Rights of every file that holds what an application's clients saw."""
 
 
-class AppendedFile:
-    """Thread-safe. Raises OSError where the disk is full, or where the file was removed or cut by others, before
-    anything of that append is written. Later appends try again."""
+class Gone(OSError):
+    """The file is not what was written any more. `cut`: others have shortened it; else it has another name, or none:
+    what was written can be had as long as it is open. `removed`: it has none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, text: str, *, cut: bool, removed: bool = False) -> None:
+        super().__init__(errno.EIO if cut else errno.ENOENT, text)
+        self.cut = cut
+        self.removed = removed
+
+
+class AppendedFile:
+    """Thread-safe. Raises OSError where the disk is full, and Gone where the file was removed, renamed or cut by
+    others, before anything of that append is written. Later appends try again."""
+
+    def __init__(self, path: Path, durable: bool = False) -> None:
+        self.path = str(path)
+        self.durable = durable
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE)
-        self._size = os.fstat(self._file).st_size
+        self._size = self._end = os.fstat(self._file).st_size
+        """Where the next record goes; and how far room is reserved."""
+        self._synced = self._size
+        self._looked = 0
         self._lock = threading.Lock()
+        self._syncing = threading.Lock()
         self._closed = False
-        self._map: mmap.mmap | None = None
-        self._start = 0
-        """Where the window begins in the file."""
 
     def append(self, data: bytes, reserve: int = RESERVE) -> None:
-        """When it returns the operating system has the data, and `reserve` bytes more have room; without any the room
-        that was kept by others is used. Raises ValueError after `close`."""
+        """When it returns the operating system has the data, or the disk if the file is `durable`, and `reserve` bytes
+        more have room; without any the room that was kept by others is used. Raises ValueError after `close`."""
         with self._lock:
             if self._closed:
                 raise ValueError("the file is closed")
-            begin = self._size - self._start
-            end = begin + len(data)
-            window = self._map
-            if window is not None:
-                self._check(self._start + len(window))
-            if window is None or end + reserve > len(window):
-                window = self._move(len(data) + reserve)
-                begin = self._size - self._start
-                end = begin + len(data)
-            window[begin:end] = data
-            self._size += len(data)
+            self.check(monotonic_ns())
+            end = self._size + len(data)
+            if end + reserve > self._end:
+                self._grow(end + reserve)
+            self._put(data)
+            self._size = end
+        if self.durable:
+            self._sync(end)
 
-    def _check(self, end: int) -> None:
-        """Raises OSError unless the file can be found by its name, and is as long as the window needs: writing to
-        memory behind its end would kill the process."""
+    def check(self, now: int | None = None) -> None:
+        """Raises Gone unless the file is as long as it was made, and, if it was not looked for lately (`now`), can be
+        found by its name."""
         found = os.fstat(self._file)
         if not found.st_nlink:
-            raise OSError(errno.ENOENT, "it was removed while it was written")
-        if found.st_size < end:
-            raise OSError(errno.EIO, "it was cut while it was written")
+            raise Gone("it was removed while it was written", cut=False, removed=True)
+        if found.st_size < self._end:
+            raise Gone("it was cut while it was written", cut=True)
+        if now is None or now - self._looked > LOOKED:
+            try:
+                named = os.stat(self.path)
+            except OSError:
+                named = None
+            if named is None or (named.st_dev, named.st_ino) != (found.st_dev, found.st_ino):
+                raise Gone("it was renamed while it was written", cut=False)
+            self._looked = now or 0
 
-    def _move(self, wanted: int) -> mmap.mmap:
-        """A window that has room for so many bytes. Raises OSError, and the old window stays."""
-        start = self._size - self._size % mmap.ALLOCATIONGRANULARITY
-        length = max(CHUNK, -(-(self._size - start + wanted) // CHUNK) * CHUNK)
-        # reserved, not only named: writing to memory that the disk has no room for would kill the process
+    @property
+    def appended(self) -> int:
+        """Where the next record goes."""
+        return self._size
+
+    def read(self, length: int, place: int) -> bytes:
+        """What stands there, as far as it goes."""
+        return os.pread(self._file, length, place)
+
+    def _grow(self, wanted: int) -> None:
+        """Reserve room as far as `wanted`, and more. Raises OSError, with nothing changed."""
+        length = max(CHUNK, -(-(wanted - self._end) // CHUNK) * CHUNK)
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(self._file, start, length)
+            os.posix_fallocate(self._file, self._end, length)
         else:
-            os.ftruncate(self._file, start + length)
-        window = mmap.mmap(self._file, length, offset=start)
-        self._drop()
-        self._map, self._start = window, start
-        return window
+            os.ftruncate(self._file, self._end + length)
+        self._end += length
+
+    def _put(self, data: bytes) -> None:
+        written = os.pwrite(self._file, data, self._size)
+        while written < len(data):
+            written += os.pwrite(self._file, data[written:], self._size + written)
+
+    def _sync(self, end: int) -> None:
+        """One goes to the disk for all that wait for it."""
+        with self._syncing:
+            if self._synced < end:
+                size = self._size
+                os.fdatasync(self._file) if hasattr(os, "fdatasync") else os.fsync(self._file)
+                self._synced = size
 
     def close(self) -> int:
         """Cut the file to what was appended. Gives a descriptor of it that can be read from the beginning, removed or
@@ -81,7 +120,6 @@ class AppendedFile:
             if self._closed:
                 raise ValueError("the file is closed")
             self._closed = True
-            self._drop()
             if os.fstat(self._file).st_size > self._size:
                 os.ftruncate(self._file, self._size)
             os.lseek(self._file, 0, os.SEEK_SET)
@@ -90,12 +128,21 @@ class AppendedFile:
     def abandon(self) -> None:
         """Close without touching the file: it is another process's. One that was closed is left: its number may be
         another file's by now."""
-        self._drop()
         if not self._closed:
             self._closed = True
             os.close(self._file)
 
-    def _drop(self) -> None:
-        if self._map is not None:
-            self._map.close()
-            self._map = None
+
+def to_disk(file: IO[bytes]) -> None:
+    """Wait until the disk has all that was written."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def folder_to_disk(path: Path) -> None:
+    """Wait until the disk has the name of a file."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing.util
 import os
+import secrets
 import sys
 import threading
 import weakref
@@ -24,8 +25,9 @@ from typing import Any, NoReturn, Protocol
 import msgspec
 
 from troubadour.model.visible import one_line
-from troubadour.record.core.appending import AppendedFile
+from troubadour.record.core.appending import AppendedFile, Gone
 from troubadour.record.core.frames import frame
+from troubadour.record.core.losing import LOST_NAME, Beginning, Beside, beside
 from troubadour.record.errors import RecordError, Unwritable
 from troubadour.record.secrets import masked_bytes
 
@@ -64,12 +66,27 @@ class Journal:
     killed process leaves, and packed at `close`. `prefix` makes session names of this segment unique in the log.
     """
 
-    def __init__(self, path: Path, prefix: str, lookup: Lookup | None = None, unwritable: str = STOP) -> None:
+    def __init__(
+        self,
+        path: Path,
+        prefix: str,
+        lookup: Lookup | None = None,
+        unwritable: str = STOP,
+        durable: bool = False,
+        tables: Sequence[str] = (),
+    ) -> None:
+        """`tables`: those whose initial rows the file has. `durable`: what is appended is on the disk."""
         self.path = path
         self.prefix = prefix
         self.plain = path.with_suffix("") if path.suffix == ".gz" else path
         self.unwritable = unwritable
-        self._file = AppendedFile(self.plain)
+        self._file = AppendedFile(self.plain, durable)
+        self._header = Beginning(self._file, tables)
+        self._began = monotonic_ns()
+        self._numbers: dict[str, bytearray] = {}
+        """Of each session, for each of its transactions that was written or waits: whether it may have changed
+        anything, 1 or 0."""
+        self._beside: Beside | None = None
         self._lookup = lookup
         self._owed: list[Any] = []
         """Texts and columns that could not be written yet; records that wait name them."""
@@ -80,10 +97,14 @@ class Journal:
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._frames = 0
-        self._gap = False
-        """Whether a gap was begun and has not ended."""
+        self._gap: Any = None
+        """The record of a gap that has not ended."""
+        self._gap_told = False
+        """Whether the file has it."""
         self._missing = 0
         """Transactions of the gap that may have written."""
+        self._passed = 0
+        """Those that were to commit in it, whatever became of them."""
         self._sessions = 0
         self.source: object = None
         """What the log is of, where its recorder says so: one log is of one database."""
@@ -125,14 +146,52 @@ class Journal:
         try:
             self._write([record])
         except OSError as error:
+            if self.unwritable != STOP:
+                self._begin_gap(error)
+                self._passed += 1
+            if isinstance(error, Gone):
+                self._tell_beside(error)
             if self.unwritable == STOP:
                 raise Unwritable(
                     f"{self.plain}: the log cannot be written ({_reason(error)}): nothing is committed that it would "
                     "lack; make room, or connect with unwritable='go-on' to have a log with a gap"
                 ) from error
-            self._begin_gap(error)
             return False
         return True
+
+    @property
+    def durable(self) -> bool:
+        """Whether what is appended is on the disk before `append` returns."""
+        return self._file.durable
+
+    @durable.setter
+    def durable(self, durable: bool) -> None:
+        self._file.durable = durable
+
+    def number(self, session: str, number: int, may: bool) -> None:
+        """A transaction of a session is written, or waits, the `number`-th of that session from 1 on; or more is known
+        of it: whether it may have changed anything."""
+        numbers = self._numbers.get(session)
+        if numbers is None:
+            numbers = self._numbers.setdefault(session, bytearray())
+        if len(numbers) < number:
+            numbers.extend(b"\0" * (number - len(numbers)))
+        numbers[number - 1] = may
+
+    def _tell_beside(self, error: Gone) -> None:
+        """What was recorded may be lost with this process: say so in a segment beside the log, as of now."""
+        kept = not (error.cut or error.removed)  # it has another name only
+        if kept and self.unwritable == STOP:
+            return
+        with self._writing, suppress(OSError):
+            if self._beside is None:
+                self._beside = Beside(self.plain, self._header)
+            count = self._passed
+            if not kept:
+                count += sum(sum(numbers) for numbers in self._numbers.values())
+            since = self._began if not kept else self._gap[1] if self._gap is not None else monotonic_ns()
+            rows = kept or (error.cut and self._header.is_whole())
+            self._beside.tell(f"the log was lost: {_reason(error)}", since // 1000, count, rows)
 
     def later(self, record: Any) -> None:
         """Take a record that can wait for the next one: if the process dies before, nothing that happened is lost, but
@@ -154,7 +213,7 @@ class Journal:
         """Append what waits, and `records`. Raises OSError, with nothing written, and what waits waits on."""
         with self._writing:
             owed = len(self._owed)
-            resumed = [(RESUMED, monotonic_ns(), self._missing)] if self._gap else []
+            resumed = self._resumed()
             waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
             written = [*self._owed[:owed], *resumed, *waiting, *records]
             if not written:
@@ -167,17 +226,23 @@ class Journal:
             self._frames += 1
             del self._owed[:owed]
             if resumed:
-                self._gap, self._missing = False, 0
+                self._gap, self._gap_told, self._missing, self._passed = None, False, 0, 0
+
+    def _resumed(self) -> list[Any]:
+        """What the file is to be told of a gap that ends now."""
+        if self._gap is None:
+            return []
+        return [*([] if self._gap_told else [self._gap]), (RESUMED, monotonic_ns(), self._missing)]
 
     def _begin_gap(self, error: OSError) -> None:
         """Say in the room that was kept for it that from now on something is missing."""
         with self._writing:
-            if not self._gap:
-                self._gap = True
-                said = (GAP, monotonic_ns(), f"the log could not be written: {_reason(error)}")
+            if self._gap is None:
+                self._gap = (GAP, monotonic_ns(), f"the log could not be written: {_reason(error)}")
                 with suppress(OSError):  # the file is gone, or others have cut it
-                    self._file.append(frame([said], self._frames + 1), 0)
+                    self._file.append(frame([self._gap], self._frames + 1), 0)
                     self._frames += 1
+                    self._gap_told = True
 
     def _note(self, record: Any) -> None:
         """Write what later records name, or keep it for them."""
@@ -230,17 +295,36 @@ class Journal:
             _BY_PATH.pop(self.path, None)
 
     def _finish(self) -> None:
-        from troubadour.record.core.unroll import complete, unroll  # it knows the recorders, and they know this
+        # it knows the recorders, and they know this
+        from troubadour.record.core.unroll import Expected, complete, unroll
 
         with suppress(OSError):  # then it is told from memory
             self._write([])
-        untold = [*self._owed, *self._waiting]
+        untold = [*self._owed, *self._resumed(), *self._waiting]
+        renamed = False
+        try:
+            self._file.check()
+        except Gone as error:
+            renamed = not error.cut
+        path = self._free_path() if renamed else self.path
+        whole = self._header.is_whole()
         with os.fdopen(self._file.close(), "rb") as source:
+            expected = Expected(self._numbers, self._began, None if whole else self._header.made_anew())
             try:
-                complete(unroll(source, self.path, self._lookup, untold), self.path)
+                complete(unroll(source, path, self._lookup, untold, expected, durable=self.durable), path)
             finally:
-                if self.path != self.plain and self.path.exists():
+                if self._beside is not None and path.exists():
+                    self._beside.remove()
+                if self.path != self.plain and path.exists() and not renamed:
                     self.plain.unlink(missing_ok=True)
+
+    def _free_path(self) -> Path:
+        """Where the log goes that lost its name: the same, unless others have put something there."""
+        for path in {self.path, self.plain}:
+            with suppress(OSError):
+                if path.stat().st_size:
+                    return beside(self.path, f"{LOST_NAME}{secrets.token_hex(2)}")
+        return self.path
 
     def _leave(self) -> None:
         """`close` where no caller is left that could be told what went wrong."""

@@ -19,8 +19,9 @@ from typing import Any, BinaryIO
 import msgspec
 
 from troubadour.formats.write import ROWS_PER_LINE
-from troubadour.record.core.appending import PRIVATE
+from troubadour.record.core.appending import PRIVATE, folder_to_disk, to_disk
 from troubadour.record.core.journal import GO_ON, STOP, Journal, Lookup, clock_name, encode, shared
+from troubadour.record.core.losing import beside
 from troubadour.record.errors import RecordError
 
 Row = Sequence[Any] | msgspec.Raw
@@ -43,29 +44,43 @@ def log_of(log: str | Path, database: str) -> Path:
 
 
 def open_journal(
-    path: Path, capture: Callable[[], Captured], lookup: Lookup | None = None, unwritable: str = STOP
+    path: Path,
+    capture: Callable[[], Captured],
+    lookup: Lookup | None = None,
+    unwritable: str = STOP,
+    durable: bool = False,
 ) -> Journal:
     """A journal for the log at `path`. The first process to come captures the initial state and writes `path` itself;
     further ones write segments beside it, ``run.3f2a.jsonl`` for ``run.jsonl``. Raises RecordError."""
     if unwritable not in (STOP, GO_ON):
         raise RecordError(f"unwritable={unwritable!r} is none of {STOP!r}, {GO_ON!r}")
     try:
-        return _opened(path, capture, lookup, unwritable)
+        return _opened(path, capture, lookup, unwritable, durable)
     except OSError as error:
         raise RecordError(f"{path}: the log cannot be begun: {error.strerror or error}") from error
 
 
-def _opened(path: Path, capture: Callable[[], Captured], lookup: Lookup | None, unwritable: str) -> Journal:
+def _opened(
+    path: Path, capture: Callable[[], Captured], lookup: Lookup | None, unwritable: str, durable: bool
+) -> Journal:
     plain = path.with_suffix("") if path.suffix == ".gz" else path
-    if not plain.exists() and not path.exists() and create(plain, capture()):
-        return Journal(path, "", lookup, unwritable)
+    if not plain.exists() and not path.exists():
+        captured = _kept(capture())
+        if create(plain, captured, durable):
+            return Journal(path, "", lookup, unwritable, durable, [table for table, _, _ in captured.rows])
     header = read_header(path if path.exists() else plain)
     while True:
         token = secrets.token_hex(2)
-        segment = _beside(path, token)
+        segment = beside(path, token)
         begun = segment.with_suffix("") if segment.suffix == ".gz" else segment
-        if not segment.exists() and create(begun, Captured({**header, "segment": token, "clock": clock_name()})):
-            return Journal(segment, f"{token}.", lookup, unwritable)
+        captured = Captured({**header, "segment": token, "clock": clock_name()})
+        if not segment.exists() and create(begun, captured, durable):
+            return Journal(segment, f"{token}.", lookup, unwritable, durable)
+
+
+def _kept(captured: Captured) -> Captured:
+    """The same, where the tables can be listed more than once."""
+    return Captured(captured.header, list(captured.rows))
 
 
 def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> Journal:
@@ -75,8 +90,9 @@ def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> 
     def begin(path: Path) -> Journal:
         plain = path.with_suffix("") if path.suffix == ".gz" else path
         plain.unlink(missing_ok=True)
-        create(plain, captured)
-        begun.append(Journal(path, "", lookup))
+        kept = _kept(captured)
+        create(plain, kept)
+        begun.append(Journal(path, "", lookup, tables=[table for table, _, _ in kept.rows]))
         return begun[0]
 
     begun: list[Journal] = []
@@ -86,8 +102,9 @@ def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> 
     return journal
 
 
-def create(path: Path, captured: Captured) -> bool:
-    """Make the file with header and initial rows, all at once. False if it is there already."""
+def create(path: Path, captured: Captured, durable: bool = False) -> bool:
+    """Make the file with header and initial rows, all at once, and have it on the disk if it is to be `durable`. False
+    if it is there already."""
     header = {
         "format": "troubadour-log", "version": 1, "clock": clock_name(), "log_id": secrets.token_hex(8),
         "segment": "first", "order": "hint", **captured.header,
@@ -96,7 +113,11 @@ def create(path: Path, captured: Captured) -> bool:
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
             _begin(file, header, captured.rows)
+            if durable:
+                to_disk(file)
         os.link(draft, path)
+        if durable:
+            folder_to_disk(path)
     except FileExistsError:
         return False
     finally:
@@ -128,11 +149,6 @@ def read_header(path: Path) -> dict[str, Any]:
         raise RecordError(f"{path} exists and is no log: {error}") from error
     header.pop("initial", None)
     return dict(header)
-
-
-def _beside(path: Path, token: str) -> Path:
-    stem, dot, rest = path.name.partition(".jsonl")
-    return path.with_name(f"{stem}.{token}{dot}{rest}")
 
 
 def _rows(table: str, columns: Sequence[str], rows: Sequence[Row]) -> bytes:

@@ -49,8 +49,8 @@ def fields(json: Json) -> bytes:
 
 
 class Transcript:
-    """One transaction, the `number`-th of its session. All times are nanoseconds of the monotonic clock. `level` and
-    `read_only` where it says them."""
+    """One transaction, the `number`-th of its session that is recorded, from 1 on (0 before that). All times are
+    nanoseconds of the monotonic clock. `level` and `read_only` where it says them."""
 
     __slots__ = (
         "begin",
@@ -67,8 +67,8 @@ class Transcript:
         "wrote",
     )
 
-    def __init__(self, number: int, invoked: int, level: str | None, read_only: bool | None) -> None:
-        self.number = number
+    def __init__(self, invoked: int, level: str | None, read_only: bool | None) -> None:
+        self.number = 0
         self.invoked = invoked
         self.level = level
         self.read_only = read_only
@@ -177,9 +177,15 @@ class Tape:
         forked child."""
         if self._journal.forked:
             self._journal.check_process()
-        self._count += 1
-        transcript = self.current = Transcript(self._count, invoked, level or self.level, read_only)
+        transcript = self.current = Transcript(invoked, level or self.level, read_only)
         return transcript
+
+    def _number(self, transcript: Transcript) -> int:
+        """The number that a transaction has, which is recorded now: those of a session have no holes."""
+        if not transcript.number:
+            self._count += 1
+            transcript.number = self._count
+        return transcript.number
 
     def begun(self, invoked: int, snapshot: bool = False) -> None:
         """The BEGIN of the open transaction, sent at `invoked`, was answered just now; `snapshot`: it took the
@@ -191,21 +197,28 @@ class Tape:
         """COMMIT is about to be sent: the transaction is with the operating system when this returns. Without `invoked`
         a statement that commits by itself, and may take effect before it is answered. Raises Unwritable where the log
         cannot be written and nothing may be committed."""
-        written = self._journal.append(
-            (
-                INTENT,
-                self.session,
-                transcript.number,
-                transcript.invoked,
-                transcript.level,
-                transcript.read_only,
-                transcript.opening(),
-                self._raw(transcript.statements),
-                invoked,
-            )
+        record = (
+            INTENT,
+            self.session,
+            self._number(transcript),
+            transcript.invoked,
+            transcript.level,
+            transcript.read_only,
+            transcript.opening(),
+            self._raw(transcript.statements),
+            invoked,
         )
+        written = False
+        try:
+            written = self._journal.append(record)
+        finally:
+            if not written:  # nothing has this number
+                self._count -= 1
+                transcript.number = 0
         transcript.intended = transcript.told = written
         transcript.missed = not written
+        if written:
+            self._journal.number(self.session, transcript.number, True)
 
     def closed(self, status: str) -> None:
         """The connection was closed, which ended the open transaction."""
@@ -237,15 +250,17 @@ class Tape:
             if status != "aborted":
                 self._journal.missed()
             return
+        number = self._number(transcript)
+        self._journal.number(self.session, number, transcript.intended and status != "aborted")
         ended = (status, invoked, returned, error, ticket, self.lifetime if ticket is not None else None, said)
         if transcript.told:
-            self._journal.later((ENDED, self.session, transcript.number, *ended))
+            self._journal.later((ENDED, self.session, number, *ended))
         else:
             self._journal.later(
                 (
                     WHOLE,
                     self.session,
-                    transcript.number,
+                    number,
                     transcript.invoked,
                     transcript.level,
                     transcript.read_only,

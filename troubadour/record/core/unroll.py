@@ -11,14 +11,13 @@ import gzip
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from troubadour.record.core.appending import PRIVATE
+from troubadour.record.core.appending import PRIVATE, folder_to_disk, to_disk
 from troubadour.record.core.frames import LOST, Frames, lines_before
 from troubadour.record.core.journal import COLUMNS, GAP, RESUMED, TEXT, Lookup, encode
 from troubadour.record.core.tape import ENDED, INTENT, WHOLE
@@ -34,13 +33,27 @@ UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
 @dataclass(slots=True)
 class Unrolled:
     """What became of a segment: transactions that ended, intents that stand alone, bytes that were no record, gaps,
-    and those of them that are made of records that cannot be read."""
+    and those of them that are made of records that cannot be read; transactions that are `missing`, as is known by
+    their numbers; whether header and initial rows were lost."""
 
     transactions: int = 0
     standing: int = 0
     dropped: int = 0
     gaps: int = 0
     unread: int = 0
+    missing: int = 0
+    beginning_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the process that recorded a segment knows of it. `numbers`: of each session, for each of its transactions
+    whether it may have changed anything; `began`: when recording began, in nanoseconds; `header`: a line to put in
+    place of header and initial rows that are damaged, None where they are whole."""
+
+    numbers: Mapping[str, bytearray]
+    began: int
+    header: bytes | None = None
 
 
 def under_way(path: Path) -> bool:
@@ -51,16 +64,26 @@ def under_way(path: Path) -> bool:
         return any(True for _ in Frames(source))
 
 
-def unroll(source: BinaryIO, path: Path, lookup: Lookup | None = None, untold: Sequence[Any] = ()) -> Unrolled:
+def unroll(
+    source: BinaryIO,
+    path: Path,
+    lookup: Lookup | None = None,
+    untold: Sequence[Any] = (),
+    expected: Expected | None = None,
+    *,
+    durable: bool = False,
+) -> Unrolled:
     """Write the log of the segment `source` to `path`, where the segment itself may be: packed if it ends in ``.gz``.
-    `untold`: records that come after those in the file. Raises OSError, with nothing written, and RecordError as
-    `lookup` did, with everything written."""
-    made = _Log(lookup)
+    `untold`: records that come after those in the file; what is `expected` and missing is a gap. Raises OSError, with
+    nothing written, and RecordError as `lookup` did, with everything written."""
+    made = _Log(lookup, expected)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(2)}")
     try:
-        with _target(draft, path.suffix == ".gz") as target:
+        with _target(draft, path.suffix == ".gz", durable) as target:
             made.write(source, target, untold)
         os.replace(draft, path)
+        if durable:
+            folder_to_disk(path)
     finally:
         draft.unlink(missing_ok=True)
     if made.problem is not None:
@@ -69,24 +92,32 @@ def unroll(source: BinaryIO, path: Path, lookup: Lookup | None = None, untold: S
 
 
 def complete(found: Unrolled, path: Path) -> None:
-    """Raises RecordError where something of a segment that was not damaged could not be read."""
+    """Raises RecordError where something that was recorded is not in the log."""
+    if found.missing or found.beginning_lost:
+        raise RecordError(
+            f"{path}: the log has a gap: its file was cut while it was recorded, and {found.missing:,} transactions "
+            "that may have written are missing"
+        )
     if found.unread:
         raise RecordError(f"{path}: the log has a gap, as records could not be read: report it with {path.name}")
 
 
 @contextmanager
-def _target(path: Path, packed: bool) -> Iterator[BinaryIO]:
+def _target(path: Path, packed: bool, durable: bool) -> Iterator[BinaryIO]:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
-        if not packed:
+        if packed:
+            # no name and no time: equal logs are equal files
+            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
+                yield stream  # type: ignore[misc]
+        else:
             yield file
-            return
-        # no name and no time: equal logs are equal files
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
-            yield stream  # type: ignore[misc]
+        if durable:
+            to_disk(file)
 
 
 NEEDED = "records that others need were lost"
 DAMAGED = "a part of the recording is damaged"
+CUT = "the file was cut while it was recorded"
 STRANGE = "a record of an unknown kind"
 
 
@@ -101,9 +132,11 @@ class _Log:
     """`level`: the header's, which transactions need not repeat. `intents`: transactions whose COMMIT was sent, by
     session and number. `waiting`: lines of finished ones; `tickets`: by their places there, those of which a commit
     time is wanted, and the server's lifetime. `latest`: no earlier was the last record written, in nanoseconds.
-    `gaps`: the fields of gaps; `unread`: those that are made of what cannot be read, by reason."""
+    `gaps`: the fields of gaps; `unread`: those that are made of what cannot be read, by reason; `numbers`: the
+    transactions of each session that were met."""
 
     lookup: Lookup | None
+    expected: Expected | None = None
     level: str = ""
     count: Unrolled = field(default_factory=Unrolled)
     problem: RecordError | None = None
@@ -115,19 +148,23 @@ class _Log:
     latest: int | None = None
     gaps: list[dict[str, Any]] = field(default_factory=list)
     unread: dict[str, dict[str, Any]] = field(default_factory=dict)
+    numbers: dict[str, set[int]] = field(default_factory=dict)
 
     def write(self, source: BinaryIO, target: BinaryIO, untold: Sequence[Any]) -> None:
         """All lines, from the header to the end."""
-        for line in lines_before(source):
+        anew = None if self.expected is None else self.expected.header
+        for line in (anew,) if anew is not None else lines_before(source):
             if not self.level:
                 self.level = json.loads(line).get("isolation", "")
             target.write(line)
+        if anew is not None:
+            self.count.beginning_lost = True
+            source.seek(0)
         frames = Frames(source)
-        for record in chain(frames, untold):
-            try:
-                self._record(record, target)
-            except UNREADABLE:
-                self._lose(NEEDED, _sent(record))
+        self._records(frames, target)
+        latest = self.latest
+        self._records(untold, target)
+        self._miss(latest)
         self._ask(target)
         for (session, number), (*begun, invoked) in self.intents.items():
             end = b"" if invoked is None else b',"end":{"invoked":%d}' % (invoked // 1000)
@@ -145,8 +182,36 @@ class _Log:
         self.count.dropped, self.count.gaps, self.count.unread = frames.dropped, len(gaps), len(self.unread)
         target.write(encode({"kind": "end", "transactions": self.count.transactions}) + b"\n")
 
+    def _records(self, records: Iterable[Any], target: BinaryIO) -> None:
+        for record in records:
+            try:
+                self._record(record, target)
+            except UNREADABLE:
+                self._lose(NEEDED, _sent(record))
+
+    def _miss(self, latest: int | None) -> None:
+        """Count what is missing by its numbers, none of which committed before `latest`, in nanoseconds, if that is
+        known; or, of a part of the file that is damaged, before what came in front of that."""
+        damaged = self.unread.get(DAMAGED)
+        if self.expected is None:
+            if damaged is not None:  # an earlier version left numbers out
+                damaged["transactions"] += sum(max(met) - len(met) for met in self.numbers.values())
+            return
+        for session, may in self.expected.numbers.items():
+            met = self.numbers.get(session, set())
+            self.count.missing += sum(1 for place, one in enumerate(may, 1) if one and place not in met)
+        if damaged is not None:
+            damaged["transactions"] += self.count.missing
+            damaged["since"] = self.expected.began // 1000 if damaged["since"] is None else damaged["since"]
+        elif self.count.missing or self.count.beginning_lost:
+            since = self.expected.began if latest is None or self.count.beginning_lost else latest
+            gap = {"reason": CUT, "transactions": self.count.missing, "since": since // 1000}
+            self.unread[CUT] = gap
+
     def _record(self, record: Any, target: BinaryIO) -> None:
         kind = record[0]
+        if kind in (INTENT, WHOLE):
+            self.numbers.setdefault(record[1], set()).add(record[2])
         if kind == TEXT:
             self.texts[record[1]] = record[2]
         elif kind == COLUMNS:
@@ -156,6 +221,8 @@ class _Log:
             self._saw(record[3], record[8])
         elif kind == ENDED:
             self._saw(record[4], record[5])
+            if self.expected is not None and (record[1], record[2]) not in self.intents:
+                return  # its number is missed
             begun = self.intents.pop((record[1], record[2]))[:5]
             self._ended(record[1], record[2], begun, record[3:], target)
         elif kind == WHOLE:

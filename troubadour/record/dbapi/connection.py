@@ -27,12 +27,13 @@ def wrap(
     driver: Driver | None = None,
     unwritable: str = STOP,
     compatible: int | None = None,
+    durable: bool = False,
 ) -> RecordedDbapi:
     """The connection as one that keeps a log at the path `log`; use it in place of the other, which is then the
     wrapper's alone. What is said of `recorder.connect` holds here too. Raises RecordError where nothing can be
     recorded."""
     known = driver or driver_of(connection)
-    return RecordedDbapi(connection, known, begin(connection, known, log, unwritable, compatible=compatible))
+    return RecordedDbapi(connection, known, begin(connection, known, log, unwritable, None, compatible, durable))
 
 
 def begin(
@@ -42,6 +43,7 @@ def begin(
     unwritable: str = STOP,
     database: tuple[Any, str] | None = None,
     compatible: int | None = None,
+    durable: bool = False,
 ) -> Tape:
     """A tape of a connection that begins to be recorded; `database`: as the driver's, if the caller knows better."""
     level = driver.level(connection)
@@ -52,7 +54,8 @@ def begin(
         return Captured({**found.header, "isolation": level}, found.rows)
 
     path = log_of(log, name)
-    journal = shared(path, lambda path: open_journal(path, capture, None, unwritable))
+    journal = shared(path, lambda path: open_journal(path, capture, None, unwritable, durable))
+    journal.durable = journal.durable or durable
     journal.check_source(source)
     return Tape(journal, level, compatible=compatible)
 

@@ -396,12 +396,13 @@ class _Wanted:
     snapshots: bool
     certificate: Path | None
     compatible: int | None
+    durable: bool
 
     def begin(self, connection: Any) -> None:
         """Begin recording on a connection. Raises RecordError."""
         path = log_of(self.log, connection.info.dbname)
         connection.begin_recording(
-            open_log(connection, path, self.commit_order, self.unwritable, self.certificate),
+            open_log(connection, path, self.commit_order, self.unwritable, self.certificate, self.durable),
             self.snapshots,
             self.compatible,
         )
@@ -420,6 +421,7 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
         options.pop("snapshots", False) or certificate is not None,
         None if certificate is None else Path(certificate),
         options.pop("compatible", None),
+        options.pop("durable", False),
     )
 
 

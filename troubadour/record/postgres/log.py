@@ -78,9 +78,10 @@ def open_log(
     commit_order: str = "timestamps",
     unwritable: str = STOP,
     certificate: Path | None = None,
+    durable: bool = False,
 ) -> Opened:
-    """What a connection that was just opened needs to record; `commit_order`, `unwritable`, `certificate`: see
-    `recorder.connect`. Raises RecordError."""
+    """What a connection that was just opened needs to record; `commit_order`, `unwritable`, `certificate`, `durable`:
+    see `recorder.connect`. Raises RecordError."""
     if commit_order not in ("timestamps", "wal", "client"):
         raise RecordError(f"commit_order {commit_order!r} is none of timestamps, wal, client")
     for name, wanted in ((b"DateStyle", b"ISO"), (b"IntervalStyle", b"postgres"), (b"client_encoding", b"UTF8")):
@@ -93,11 +94,12 @@ def open_log(
     with _LOCK:
         found = _FOUND.get(key)
         if found is None or found.journal.closed:
-            found = _FOUND[key] = _open(dsn, path, commit_order, unwritable, certificate)
+            found = _FOUND[key] = _open(dsn, path, commit_order, unwritable, certificate, durable)
+        found.journal.durable = found.journal.durable or durable
         return found
 
 
-def _open(dsn: str, path: Path, commit_order: str, unwritable: str, certificate: Path | None) -> Opened:
+def _open(dsn: str, path: Path, commit_order: str, unwritable: str, certificate: Path | None, durable: bool) -> Opened:
     with connect(dsn) as own:
         row = own.execute(
             b"SELECT current_setting('default_transaction_isolation'), current_setting('track_commit_timestamp')"
@@ -115,7 +117,7 @@ def _open(dsn: str, path: Path, commit_order: str, unwritable: str, certificate:
             elif tracks:
                 lookup = WalOrder(dsn) if commit_order == "wal" else CommitTimes(dsn)
             try:
-                return open_journal(target, lambda: capture(own), lookup, unwritable)
+                return open_journal(target, lambda: capture(own), lookup, unwritable, durable)
             except BaseException:
                 if lookup is not None:
                     lookup.close()
