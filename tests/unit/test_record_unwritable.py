@@ -62,7 +62,8 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unwritable
         assert "the log has a gap" in judged.stdout
 
 
-def test_a_file_that_was_removed(tmp_path: Path) -> None:
+def test_a_file_that_was_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("troubadour.record.core.appending.LOOKED", 0)
     path, log = tmp_path / "shop.db", tmp_path / "log.jsonl"
     with sqlite3.connect(path) as setup:
         setup.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER)")

@@ -17,7 +17,8 @@ from typing import IO
 
 CHUNK = 1 << 20
 LOOKED = 10_000_000
-"""Nanoseconds for which a file is taken to have its name still: if it was renamed, what it has is not lost."""
+"""Nanoseconds for which a file is taken to be as it was. What is written meanwhile is in it, whatever its name, and
+behind what others have cut off; it is lost only where the process dies as well before it looks again."""
 RESERVE = 4096
 """Bytes that are kept free for what must be said when there is no more room."""
 PRIVATE = 0o600
@@ -35,8 +36,8 @@ class Gone(OSError):
 
 
 class AppendedFile:
-    """Thread-safe. Raises OSError where the disk is full, and Gone where the file was removed, renamed or cut by
-    others, before anything of that append is written. Later appends try again."""
+    """Thread-safe. Raises OSError where the disk is full, and Gone where it finds that the file was removed, renamed or
+    cut by others, before anything of that append is written. Later appends try again."""
 
     def __init__(self, path: Path, durable: bool = False) -> None:
         self.path = str(path)
@@ -56,31 +57,33 @@ class AppendedFile:
         with self._lock:
             if self._closed:
                 raise ValueError("the file is closed")
-            self.check(monotonic_ns())
+            now = monotonic_ns()
             end = self._size + len(data)
-            if end + reserve > self._end:
-                self._grow(end + reserve)
-            self._put(data)
+            if now - self._looked >= LOOKED or end + reserve > self._end:
+                self.check()
+                self._looked = now
+                if end + reserve > self._end:
+                    self._grow(end + reserve)
+            written = os.pwrite(self._file, data, self._size)
+            while written < len(data):
+                written += os.pwrite(self._file, data[written:], self._size + written)
             self._size = end
         if self.durable:
             self._sync(end)
 
-    def check(self, now: int | None = None) -> None:
-        """Raises Gone unless the file is as long as it was made, and, if it was not looked for lately (`now`), can be
-        found by its name."""
+    def check(self) -> None:
+        """Raises Gone unless the file can be found by its name, and is as long as it was made."""
         found = os.fstat(self._file)
         if not found.st_nlink:
             raise Gone("it was removed while it was written", cut=False, removed=True)
         if found.st_size < self._end:
             raise Gone("it was cut while it was written", cut=True)
-        if now is None or now - self._looked > LOOKED:
-            try:
-                named = os.stat(self.path)
-            except OSError:
-                named = None
-            if named is None or (named.st_dev, named.st_ino) != (found.st_dev, found.st_ino):
-                raise Gone("it was renamed while it was written", cut=False)
-            self._looked = now or 0
+        try:
+            named = os.stat(self.path)
+        except OSError:
+            named = None
+        if named is None or (named.st_dev, named.st_ino) != (found.st_dev, found.st_ino):
+            raise Gone("it was renamed while it was written", cut=False)
 
     @property
     def appended(self) -> int:
@@ -99,11 +102,6 @@ class AppendedFile:
         else:
             os.ftruncate(self._file, self._end + length)
         self._end += length
-
-    def _put(self, data: bytes) -> None:
-        written = os.pwrite(self._file, data, self._size)
-        while written < len(data):
-            written += os.pwrite(self._file, data[written:], self._size + written)
 
     def _sync(self, end: int) -> None:
         """One goes to the disk for all that wait for it."""

@@ -15,7 +15,7 @@ import secrets
 import sys
 import threading
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -83,7 +83,7 @@ class Journal:
         self._file = AppendedFile(self.plain, durable)
         self._header = Beginning(self._file, tables)
         self._began = monotonic_ns()
-        self._numbers: dict[str, bytearray] = {}
+        self._numbers: dict[str, bytearray] = defaultdict(bytearray)
         """Of each session, for each of its transactions that was written or waits: whether it may have changed
         anything, 1 or 0."""
         self._beside: Beside | None = None
@@ -171,12 +171,12 @@ class Journal:
     def number(self, session: str, number: int, may: bool) -> None:
         """A transaction of a session is written, or waits, the `number`-th of that session from 1 on; or more is known
         of it: whether it may have changed anything."""
-        numbers = self._numbers.get(session)
-        if numbers is None:
-            numbers = self._numbers.setdefault(session, bytearray())
-        if len(numbers) < number:
+        numbers = self._numbers[session]
+        try:
+            numbers[number - 1] = may
+        except IndexError:
             numbers.extend(b"\0" * (number - len(numbers)))
-        numbers[number - 1] = may
+            numbers[number - 1] = may
 
     def _tell_beside(self, error: Gone) -> None:
         """What was recorded may be lost with this process: say so in a segment beside the log, as of now."""
