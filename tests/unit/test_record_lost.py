@@ -115,7 +115,7 @@ def test_a_log_that_is_closed(connect: Connect, way: Callable[[Path], None], unw
     assert not list(log.parent.glob("*lost-*"))
     judged = CliRunner().invoke(audit, [str(log)])
     assert judged.exit_code in ((0, 3) if missing else (0,))
-    assert ("the log has a gap" in judged.stdout) == bool(missing)
+    assert ("has a gap" in " ".join(judged.stdout.split())) == bool(missing)
     if missing:
         earliest = min(number or 0 for number in since)
         assert (
@@ -142,7 +142,7 @@ def test_a_process_that_is_killed_afterwards(connect: Connect, way: Callable[[Pa
     there, missing, _ = known(mended)
     assert missing >= len(acks - there)
     assert judged.exit_code in (0, 3), judged.stderr
-    assert "the log has a gap" in judged.stdout or acks == there
+    assert "has a gap" in " ".join(judged.stdout.split()) or acks == there, judged.stdout
     if way in (removed, renamed, rotated, cut):
         assert missing == len(acks - there)
 
