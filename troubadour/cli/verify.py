@@ -9,14 +9,16 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import emit, load, opened, refuse
+from troubadour.cli.common import emit, load_either, opened, refuse
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.coverage.allowing import listed, not_allowed
 from troubadour.coverage.reduced import is_exact, whole_log
 from troubadour.coverage.reduction import reduce_log
+from troubadour.formats.objects.expand import expanded
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Log, LogError
+from troubadour.model.objects import UNREAD, ObjectLog
 from troubadour.model.verdict import Coverage
 from troubadour.model.witness import Witness
 from troubadour.replay import WitnessError, check, longest_for, read_witness
@@ -70,7 +72,8 @@ def verify(
 
 def _verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...]) -> int:
     """Check it, print what comes of it, and answer the exit status."""
-    log = load(logs[:-1])
+    found = load_either(logs[:-1])
+    log = expanded(found) if isinstance(found, ObjectLog) else found
     path = Path(logs[-1])
     try:
         witness = read_witness(path, longest=longest_for(logs[:-1]))
@@ -78,7 +81,9 @@ def _verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ..
             refuse(f"--isolation: {unknown_level(isolation, log.header.dialect)}")
         level = isolation or witness.isolation
         # what it says of order and views is asked at this level, whatever level it was found for
-        refusal, coverage = _checked(log, msgspec.structs.replace(witness, isolation=level), level)
+        witness = msgspec.structs.replace(witness, isolation=level)
+        told = _checked_columns(found, witness, level) if isinstance(found, ObjectLog) else None
+        refusal, coverage = told or _checked(log, witness, level)
     except (LogError, WitnessError) as error:
         refuse(str(error))
     except OSError as error:
@@ -99,6 +104,17 @@ def _verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ..
     where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
     emit(f"refused{where}: {refusal.condition}: {refusal.text}")
     return 1
+
+
+def _checked_columns(log: ObjectLog, witness: Witness, level: str | None) -> tuple[Refusal | None, Coverage] | None:
+    """The same of a log of operations on objects, on its columns; None where its SQL has to be replayed."""
+    from troubadour.replay.objects import check as check_columns
+
+    try:
+        refusal = check_columns(log, witness, level)
+    except Unsupported:
+        return None
+    return refusal, Coverage(len(log.kinds), len(log.kinds), len(log.kinds) - log.values.count(UNREAD))
 
 
 def _checked(log: Log, witness: Witness, level: str | None) -> tuple[Refusal | None, Coverage]:

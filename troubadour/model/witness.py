@@ -13,7 +13,7 @@ execution, ordinal): only what is really chosen has an ordinal, not ``currval`` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import msgspec
 
@@ -72,6 +72,11 @@ class Views(Sequence[TransactionView]):
     def __init__(self, states: Sequence[int]) -> None:
         self._states = states
 
+    @property
+    def states(self) -> Sequence[int]:
+        """The states, in the order of the transactions."""
+        return self._states
+
     def __len__(self) -> int:
         return len(self._states)
 
@@ -97,7 +102,8 @@ class Witness(msgspec.Struct, frozen=True):
     `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction).
     `also` had further orders of levels with several parts; it is not written any more, and such a witness is refused.
     `initial` are the initial rows of the tables whose rows the log calls unknown. `given_up` are statements that were
-    not judged, beside those of which a reader of the log sees that they are not modelled. `order` and `views` may make
+    not judged, beside those of which a reader of the log sees that they are not modelled. `by` says where order and
+    views come from, instead of giving them. `order` and `views` may make
     what they give: see `Chosen` and `Views`."""
 
     log: str
@@ -109,3 +115,4 @@ class Witness(msgspec.Struct, frozen=True):
     also: tuple[Witness, ...] | msgspec.UnsetType = msgspec.UNSET
     initial: tuple[InitialTable, ...] | msgspec.UnsetType = msgspec.UNSET
     given_up: tuple[GivenUp, ...] | msgspec.UnsetType = msgspec.UNSET
+    by: Literal["timestamps"] | msgspec.UnsetType = msgspec.UNSET

@@ -402,6 +402,8 @@ def _check_completeness(
 
     if witness.log != log.digest:
         return refuse("the witness is of another log")
+    if witness.by is not msgspec.UNSET:
+        return refuse("only a witness of a log of operations on objects goes by the timestamps")
     if witness.isolation != isolation:
         return refuse(f"the witness is for {witness.isolation or 'the recorded levels'}, not {isolation}")
     if len(witness.views) != len(witness.order):

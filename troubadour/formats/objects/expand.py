@@ -8,6 +8,7 @@ a text never look alike. Does not know what any level makes of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import msgspec
@@ -60,6 +61,29 @@ def expanded(log: ObjectLog) -> Log:
     )
     counts = tuple(log.count(status) for status in range(3))
     return Log(header, _Transactions(log, words, log.order), log.digest, (counts[0], counts[1], counts[2]))
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The SQL of the operations: of each object a read's and a change's."""
+
+    dialect: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+def statement_texts(log: ObjectLog) -> Texts:
+    """The SQL that operations of a log stand for. Raises LogError as `expanded`."""
+    dialect = log.header.dialect or _DIALECT
+    words = [_Words(definition, dialect) for definition in log.objects]
+    return Texts(dialect, tuple((word.read, word.change) for word in words))
+
+
+def row_names(log: ObjectLog) -> list[dict[int, str]]:
+    """What a witness calls the row of a key, by its code, of each object that is no set."""
+    return [
+        {} if one.type == "set" else {key: f"{one.name}:-:{number}" for number, key in enumerate(keys)}
+        for one, keys in zip(log.objects, _keys(log), strict=True)
+    ]
 
 
 def text_of(value: Value) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -33,7 +33,7 @@ class WitnessError(Exception):
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields of a witness, all of them required but `initial`, `also` and `given_up`."""
+    """The fields of a witness, all of them required but `initial`, `also`, `given_up` and `by`."""
 
     format: str
     version: int
@@ -44,6 +44,7 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     initial: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     also: tuple[_Strict, ...] | msgspec.UnsetType = msgspec.UNSET
     given_up: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    by: Literal["timestamps"] | msgspec.UnsetType = msgspec.UNSET
 
 
 def read_witness(path: str | Path, *, longest: int = LONGEST) -> Witness:

@@ -1,0 +1,113 @@
+"""Logs of operations on objects before every judge: the audit of their SQL, the oracle's enumeration, the replay of the
+SQL and the replay on columns. ``make objects`` runs all of it. Does not know how any of them decides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+from tests.property.object_logs import GENERAL, KINDS, in_turn, mutated, random_log
+from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_for
+from troubadour.formats.objects.expand import expanded
+from troubadour.model.verdict import Status
+from troubadour.oracle import explain
+from troubadour.oracle.enumerate import BudgetExceeded
+from troubadour.replay import check as check_sql
+from troubadour.replay.objects import check as check_columns
+
+MUTANTS = 4
+"""Spoilt witnesses of each log."""
+
+BUDGET = 40_000
+
+
+def judged(kind: str, seed: int, *, audits: bool = True, mutants: int = MUTANTS) -> Iterator[str]:
+    """What came of a log, a word for each question; those that begin with ``FAULT`` tell that two judges differ."""
+    log = random_log(kind, seed).read()
+    rng = random.Random(f"level {kind} {seed}")
+    level = None if log.header.isolation is not None and rng.random() < 0.6 else rng.choice(GENERAL)
+    sql, library = library_for(expanded(log), level)
+    where = f"{kind} {seed} at {level or 'its own levels'}"
+    try:
+        answer = explain(sql, library, level, budget=BUDGET)
+    except BudgetExceeded:
+        yield "too many witnesses to enumerate"
+        return
+    yield f"oracle: {answer.status.value}"
+    if audits:
+        verdict = audit(sql, library, Options(level), lambda phase, done, total: None)
+        if verdict.status is Status.UNDECIDED:
+            yield "audit: undecided"
+        elif (verdict.status, verdict.verified_prefix) != (answer.status, answer.verified_prefix):
+            told = f"{verdict.status.value} after {verdict.verified_prefix}"
+            other = f"{answer.status.value} after {answer.verified_prefix}"
+            yield f"FAULT {where}: the audit says {told}, the oracle {other}"
+        if verdict.witness is not None and (refused := check_columns(log, verdict.witness, level)) is not None:
+            yield f"FAULT {where}: the audit's witness is refused on columns: {refused.text}"
+    witness = answer.witness if answer.status is Status.CORRECT else in_turn(log, level)
+    assert witness is not None
+    for number in range(mutants + 1):
+        spoilt = mutated(witness, log, rng) if number else witness
+        by_sql, by_columns = check_sql(sql, spoilt, library, isolation=level), check_columns(log, spoilt, level)
+        if (by_sql is None) != (by_columns is None):
+            yield f"FAULT {where}, witness {number}: replay of its SQL says {by_sql}, on columns {by_columns}"
+        what = "witness" if number == 0 else "spoilt witness"
+        yield f"{what}: {'accepted' if by_sql is None else f'refused: {by_sql.condition}'}"
+
+
+def run(kind: str, seeds: Iterable[int], *, audits: bool = True, mutants: int = MUTANTS) -> Counter[str]:
+    """What came of some logs, counted; faults come once each."""
+    return Counter(word for seed in seeds for word in judged(kind, seed, audits=audits, mutants=mutants))
+
+
+def faults(counts: Counter[str]) -> list[str]:
+    """The faults among what came of logs."""
+    return [word for word in counts if word.startswith("FAULT")]
+
+
+def _block(task: tuple[str, range]) -> tuple[str, Counter[str]]:
+    return task[0], run(*task)
+
+
+def campaign(logs: int, first: int, jobs: int) -> dict[str, dict[str, int]]:
+    """What came of so many logs of each kind."""
+    tasks = [
+        (kind, range(start, min(start + 50, first + logs)))
+        for start in range(first, first + logs, 50)
+        for kind in KINDS
+    ]
+    found: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    with ProcessPoolExecutor(jobs) as pool:
+        for kind, counts in pool.map(_block, tasks):
+            found[kind] += counts
+            for fault in faults(counts):
+                print(fault, flush=True)  # noqa: T201 - what the command is for
+    return {kind: dict(sorted(counts.items())) for kind, counts in found.items()}
+
+
+def main() -> None:
+    """Run the campaign and print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logs", type=int, default=5000, help="logs of each kind")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", help="where the figures go, as JSON")
+    given = parser.parse_args()
+    figures = campaign(given.logs, given.first, given.jobs)
+    text = json.dumps(figures, indent=1)
+    print(text)  # noqa: T201
+    if given.out:
+        with open(given.out, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    if any(word.startswith("FAULT") for counts in figures.values() for word in counts):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
