@@ -6,6 +6,7 @@ results' values look like outside SQL.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from sql_semantics.frontend import (
     Change,
     Forgotten,
     ParamShape,
+    beginning,
     bind,
     hidden_reaches,
     is_definition,
@@ -43,6 +45,7 @@ from sql_semantics.run.writes.rows.references import meets_references
 from sql_semantics.terms import Guard
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType
+from sql_semantics.values.unsettled import Unsettled
 from sql_semantics.view import GuardedView, View
 
 GuardedRun = Callable[[GuardedView, Arguments, Guard], GuardedOutcome]
@@ -73,18 +76,28 @@ class Program:
         return self._guarded(view, arguments, path)
 
 
+_SETS = re.compile(
+    r"(SET|RESET|PRAGMA|SHOW|SAVEPOINT|RELEASE|ROLLBACK|BEGIN|START|COMMIT|LOCK|UNLOCK|USE|DISCARD|ANALYZE)\b",
+    re.IGNORECASE,
+)
+"""Statements that hang on no setting."""
+_PLAIN = re.compile(r"\s*CREATE\s+(UNIQUE\s+)?(TABLE|INDEX)\b(?!.*(DEFAULT|CHECK|GENERATED|\bAS\b))", re.I | re.S)
+"""Definitions without an expression."""
+
+
 class SqlLibrary:
     """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions;
     definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
 
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
     `frontend.completes_table`; `altered`: those that change a table otherwise; `beside`: all definitions that the log
-    makes, followed or not. `changes`: those that change definitions one after the other, so that each statement stands
-    in a known scope (`frontend.definitions.changes`); `changing`: the tables that they concern; `standing`: states tell
-    which of these hold, and statements need those of their scope. `chooses`: some program so far holds a value that the
-    DBMS chooses. `unknown`: columns, by table, of whose values nothing is to be told, with the reason. `spelled`:
-    values of types that are not modelled are told apart by how they are written. `unread`: the definitions that cannot
-    be read, with the reason; `unreached`: of one among them that may concern anything, empty for none.
+    makes, followed or not; `unsettled`: settings of the log that are not modelled. `changes`: those that change
+    definitions one after the other, so that each statement stands in a known scope (`frontend.definitions.changes`);
+    `changing`: the tables that they concern; `standing`: states tell which of these hold, and statements need those of
+    their scope. `chooses`: some program so far holds a value that the DBMS chooses. `unknown`: columns, by table, of
+    whose values nothing is to be told, with the reason. `spelled`: values of types that are not modelled are told apart
+    by how they are written. `unread`: the definitions that cannot be read, with the reason; `unreached`: of one among
+    them that may concern anything, empty for none.
     """
 
     def __init__(
@@ -100,11 +113,14 @@ class SqlLibrary:
         changes: Sequence[Change] = (),
         standing: bool = False,
         beside: Sequence[str] = (),
+        unsettled: Sequence[Unsettled] = (),
     ) -> None:
         self.dialect = dialect = with_types(dialect, schema)
         self._given = (schema, procedures, definitions, altered)
         self._changes = tuple(changes)
         self._beside = tuple(beside)
+        self.unsettled = tuple(unsettled)
+        self._texts = [text for text in (*schema, *procedures) if not _PLAIN.match(text)]
         self._unknown = dict(unknown or {})
         self.standing = standing
         self._nothing: Program | None = None
@@ -130,14 +146,14 @@ class SqlLibrary:
     ) -> None:
         dialect = self.dialect
         self.unread: dict[str, str] = {}
-        of_schema = read_schema(schema, dialect, lenient=True, unread=self.unread)
         forgotten = Forgotten(unknown or {}, spelled=spelled)
+        of_schema = read_schema(schema, dialect, lenient=True, unread=self.unread, forgotten=forgotten)
         tables, transient = read_definitions(definitions, forgotten.of_all(of_schema), dialect)
         tables = forgotten.of_all(tables)
         for text in altered:
             refuse_altered(text, tables, dialect)
         runs = (text for run in definitions for text in ((run,) if isinstance(run, str) else run))
-        reaches = hidden_reaches([*schema, *procedures, *runs, *altered, *self._beside], tables, dialect)
+        reaches = hidden_reaches([*schema, *procedures, *runs, *altered, *self._beside], tables, dialect, of_schema)
         tables = with_hidden(tables, reaches.own, of_schema)
         routines = read_routines(schema, procedures, tables, dialect, reaches.hidden, self.unread)
         strays = [text for text in self.unread if not is_definition(text)]
@@ -167,6 +183,7 @@ class SqlLibrary:
             changes=self._changes,
             standing=self.standing,
             beside=self._beside,
+            unsettled=self.unsettled,
         )
 
     def reach(self, sql: str, scope: int = 0) -> Reach:
@@ -214,6 +231,7 @@ class SqlLibrary:
         program = self._programs.get(key)
         if program is None:
             try:
+                self._check_settings(sql)
                 bound = bind(sql, shape, self._scopes[scope], self.dialect)
                 refuse_writes((bound.statement,), self.catalog)
                 catalog = self._kept(bound.statement, scope, references)
@@ -228,6 +246,14 @@ class SqlLibrary:
             self._programs[key] = program
             self.chooses = self.chooses or draws(bound.statement, names)
         return program
+
+    def _check_settings(self, sql: str) -> None:
+        """Raise Unsupported for a statement that hangs on a setting which is not modelled; where a definition does,
+        every statement may."""
+        text = sql if not self.unsettled else beginning(sql)
+        for setting in self.unsettled if not _SETS.match(text) else ():
+            if setting.decides.search(text) or any(map(setting.decides.search, self._texts)):
+                raise Unsupported(setting.shown)
 
     def _kept(self, statement: Statement, scope: int, references: References) -> Catalog:
         """The catalog that a statement is compiled with. Raises Unsupported where it hangs on foreign keys in a way

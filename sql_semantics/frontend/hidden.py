@@ -36,8 +36,12 @@ class Reaches:
     own: Mapping[str, Reach]
 
 
-def hidden_reaches(texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect) -> Reaches:
-    """What the names of a schema lead to; `texts`: all its definitions, those that the log makes itself among them."""
+def hidden_reaches(
+    texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect, read: Mapping[str, Table]
+) -> Reaches:
+    """What the names of a schema lead to; `texts`: all its definitions, those that the log makes itself among them;
+    `read`: tables as they were read at first."""
+    partly = frozenset(name for name, table in tables.items() if _is_partly_modelled(read.get(name, table)))
     found = [_read(text, dialect) for text in dict.fromkeys(texts)]
     unread = {name: Hidden(_ANYTHING, _ANYTHING) for one in found if isinstance(one, _Unread) for name in one.names}
     definitions = [one for one in found if isinstance(one, _Definition)]
@@ -48,12 +52,16 @@ def hidden_reaches(texts: Sequence[str], tables: Mapping[str, Table], dialect: D
         if one.kind in _ROUTINES | {"VIEW", "TYPE", "DOMAIN"} or name in tables
     } | unread
     while True:
-        closing = _Closing(Catalog(tables, hidden=hidden), dialect, dict(hidden), {})
+        closing = _Closing(Catalog(tables, hidden=hidden), dialect, partly, dict(hidden), {})
         for one in definitions:
             closing.take(one)
         if closing.found == hidden:
             return Reaches(hidden, closing.own)
         hidden = closing.found
+
+
+def _is_partly_modelled(table: Table) -> bool:
+    return bool(table.refused or any(column.unread for column in table.columns) or next(_unmodelled(table), ""))
 
 
 def with_hidden(tables: Mapping[str, Table], own: Mapping[str, Reach], read: Mapping[str, Table]) -> dict[str, Table]:
@@ -173,10 +181,12 @@ def _bodies(words: Sequence[Word], kind: str, dialect: Dialect) -> Iterator[tupl
 
 @dataclass(slots=True)
 class _Closing:
-    """One round: `found` grows by what each definition leads to, by the catalog's `hidden` of the round before."""
+    """One round: `found` grows by what each definition leads to, by the catalog's `hidden` of the round before;
+    `partly`: the tables of which not all is modelled."""
 
     catalog: Catalog
     dialect: Dialect
+    partly: frozenset[str]
     found: dict[str, Hidden]
     own: dict[str, Reach]
 
@@ -215,8 +225,8 @@ class _Closing:
         for name in one.subjects:
             if name not in self.catalog.tables:
                 continue
-            self.own[name] = self.own.get(name, NOTHING) | reach
-            written = reach
+            written = reach if name in self.partly else NOTHING
+            self.own[name] = self.own.get(name, NOTHING) | written
             if words & {"INHERITS", "INHERIT", "PARTITION"}:
                 written = written | self._written(others)
                 self._add(others, Hidden(written=self._written({name})))

@@ -17,7 +17,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.builtins import is_builtin
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import tokens_of
-from sql_semantics.ir.reach import ANYTHING, NOTHING, Reach
+from sql_semantics.ir.reach import ANYTHING, NOTHING, UNHIDDEN, Reach
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.walks.effects import reach_of_trigger, sets_others
 from sql_semantics.values.dialect import Dialect
@@ -322,19 +322,18 @@ class Text:
     def on(self, name: str, actions: set[str], columns: frozenset[str] | None = None) -> Reach:
         """The rows of one table, or of some of its columns only, and whatever hangs on them."""
         table = self.catalog.tables[name]
-        hidden = self.catalog.hidden.get(name)
-        if any(action in actions for action, _ in table.unwritable) or (table.query is not None and hidden is None):
+        if table.query is not None and name not in self.catalog.hidden:
             return Reach(everything=True)
+        refused = table.refused or any(action in actions for action, _ in table.unwritable)
         rows = self._led_to(name, actions, columns)
         fired = NOTHING
-        if hidden is not None and (table.refused or table.query is not None or any(c.unread for c in table.columns)):
-            fired = hidden.written
         for written in rows | {name}:
+            fired = fired | self.catalog.hidden.get(written, UNHIDDEN).written
             for one in self.catalog.tables[written].fires:
                 fired = fired | one.reach
             for trigger in self.catalog.triggers.get(written, ()):
                 fired = fired | reach_of_trigger(trigger, self.catalog)
-        if columns is None or table.refused or sets_others(name, self.catalog):
+        if columns is None or refused or sets_others(name, self.catalog):
             return Reach(rows=rows | {name}, harmless=True) | fired
         computed = {column.name for column in table.columns if column.generated is not None}
         return Reach(rows, frozenset((name, column) for column in columns | computed), harmless=True) | fired
@@ -348,7 +347,7 @@ class Text:
             parent = open_.pop()
             for child, key in self.catalog.references_to(parent):
                 acts = {key.on_delete, key.on_update} - {"no action", "restrict"}
-                if parent == own and columns is not None:
+                if parent == own and columns is not None and not self.catalog.tables[parent].refused:
                     keys = {self.catalog.tables[parent].columns[place].name for place in key.parent_columns}
                     acts = acts if keys & columns else set()
                 if acts and child.name not in found:

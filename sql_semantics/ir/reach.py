@@ -75,3 +75,7 @@ class Hidden:
     def __or__(self, other: Hidden) -> Hidden:
         """What either may lead to."""
         return Hidden(self.used | other.used, self.written | other.written)
+
+
+UNHIDDEN = Hidden()
+"""What a name leads to that no definition has."""

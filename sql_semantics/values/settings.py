@@ -21,15 +21,28 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
         r"|maintenance_work_mem|temp_buffers|effective_\w+|hash_mem_multiplier|synchronous_commit|commit_\w+"
         r"|plan_cache_mode|join_collapse_limit|from_collapse_limit|cursor_tuple_fraction|default_statistics_target"
         r"|constraint_exclusion|client_encoding|names|statement_timeout|check_function_bodies|escape_string_warning"
-        r"|default_tablespace|default_table_access_method|temp_tablespaces|gin_\w+|tcp_\w+|lc_messages|wal_\w+"
+        r"|default_tablespace|default_table_access_method|temp_tablespaces|gin_pending_list_limit|lc_messages|wal_\w+"
         r"|stats_fetch_consistency|recursive_worktable_factor|compute_query_id|default_toast_compression"
-        r"|xmloption|event_triggers|\w+\.\w+)\Z",
+        r"|xmloption|event_triggers|quote_all_identifiers|local_preload_libraries|session_preload_libraries|allow_\w+|max_stack_depth"
+        r"|ignore_system_indexes"
+        r"|tcp_\w+|exit_on_error|dynamic_library_path|createrole_self_grant|server_\w+|password_encryption"
+        r"|logical_\w+|maintenance_\w+|io_\w+|bonjour\w*|huge_\w+|(?!plpgsql\.)\w+\.\w+)\Z",
         re.IGNORECASE,
     ),
     "mysql": re.compile(
         r"(\w+_timeout|max_execution_time|max_statement_time|net_\w+|profiling|long_query_time|sort_buffer_size"
         r"|join_buffer_size|tmp_table_size|max_heap_table_size|optimizer_\w+|wait_timeout|character_set_results"
-        r"|innodb_strict_mode|old_alter_table|lock_wait_timeout|general_log|slow_query_log)\Z",
+        r"|innodb_strict_mode|innodb_snapshot_isolation|innodb_ft_\w+|innodb_table_locks|innodb_lock_wait_timeout"
+        r"|old_alter_table|alter_algorithm|lock_wait_timeout|general_log|sql_log_\w+|slow_\w+|log_\w+|min_examined_row_limit"
+        r"|query_\w+|read_\w+_size|bulk_insert_buffer_size|max_allowed_packet|max_error_count|max_length_for_sort_data"
+        r"|max_seeks_for_key|max_tmp_tables|max_delayed_threads|max_insert_delayed_threads|max_user_connections"
+        r"|myisam_\w+|aria_\w+|binlog_\w+|wsrep_\w+|gtid_\w+|server_id|skip_\w+|debug\w*|performance_\w+"
+        r"|session_track_\w+"
+        r"|thread_\w+|tmp_\w+|use_stat_tables|histogram_\w+|analyze_\w+"
+        r"|sql_warnings|sql_notes|sql_buffer_result|sql_quote_show_create|lc_messages|note_verbosity|progress_\w+"
+        r"|pseudo_\w+|profiling\w*|protocol_\w+|default_master_connection|keep_files_on_create|range_alloc_\w+"
+        r"|mrr_buffer_size|join_\w+|preload_buffer_size|eq_range_\w+|expensive_subquery_limit|rowid_\w+|licen\w+"
+        r"|big_tables)\Z",
         re.IGNORECASE,
     ),
     "sqlite": re.compile(
@@ -39,7 +52,7 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
         r"|foreign_key_list|foreign_key_check|integrity_check|quick_check|database_list|compile_options|user_version"
         r"|application_id|schema_version|data_version|collation_list|function_list|module_list|pragma_list"
         r"|freelist_count|journal_size_limit|soft_heap_limit|hard_heap_limit|full_column_names|short_column_names"
-        r"|recursive_triggers|query_only|trusted_schema|checkpoint_fullfsync|fullfsync|max_page_count|shrink_memory|automatic_index)\Z",
+        r"|recursive_triggers|trusted_schema|checkpoint_fullfsync|fullfsync|max_page_count|shrink_memory|automatic_index)\Z",
         re.IGNORECASE,
     ),
     "duckdb": re.compile(
@@ -47,7 +60,15 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
         r"|enable_progress_bar_print|progress_bar_time|enable_object_cache|checkpoint_threshold|wal_autocheckpoint"
         r"|enable_profiling|disable_profiling|profile_output|enable_external_access|autoinstall_known_extensions"
         r"|autoload_known_extensions|version|table_info|show_tables|database_list|database_size|storage_info"
-        r"|platform|force_checkpoint|enable_logging|disable_logging|custom_user_agent|preserve_insertion_order)\Z",
+        r"|platform|force_checkpoint|enable_logging|disable_logging|custom_user_agent|preserve_insertion_order"
+        r"|\w*_directory|\w*_directories|\w*secret\w*|http_\w+|s3_\w+|azure_\w+|duckdb_api|access_mode|password|username|user"
+        r"|\w+_threads|\w*memory\w*|\w*logging\w*|\w*log_\w+|\w*profil\w+|\w*progress\w*|\w*checkpoint\w*|allocator_\w+"
+        r"|enable_http\w*|explain_output|arrow_\w+|produce_arrow_\w+|\w+_threshold|partitioned_\w+|max_temp\w+"
+        r"|allow_\w+|autoinstall_\w+|autoload_\w+|lock_configuration|allowed_\w+|enable_fsst_vectors"
+        r"|max_vacuum_\w+|immediate_transaction_mode|index_scan_\w+|perfect_ht_\w+|pin_threads|streaming_buffer_size"
+        r"|scheduler_\w+|late_materialization_\w+|prefetch_\w+|enable_object_cache|zstd_\w+|experimental_metadata_reuse"
+        r"|disabled_optimizers|catalog_error_\w+|errors_as_json|max_expression_depth|disable_\w*compression\w*|force_compression"
+        r"|storage_compatibility_version|write_buffer_\w+|block_allocator_\w+|parquet_\w+|\w+_cache\w*)\Z",
         re.IGNORECASE,
     ),
 }
@@ -96,6 +117,10 @@ def _utf8(value: str, dialect: Dialect) -> bool:
     return value.lower() in ("utf8mb4", "utf8", "utf8mb3", "default")
 
 
+def _plain_locale(value: str, dialect: Dialect) -> bool:
+    return re.fullmatch(r"c(\.utf-?8)?|posix|default", value, re.IGNORECASE) is not None
+
+
 def _own_collation(value: str, dialect: Dialect) -> bool:
     return dialect.collation is not None and value.lower() == dialect.collation.lower()
 
@@ -114,6 +139,10 @@ _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
         "array_nulls": _ON,
         "transform_null_equals": _OFF,
         "session_replication_role": _one_of("origin", "default"),
+        "lc_numeric": _plain_locale,
+        "lc_monetary": _plain_locale,
+        "lc_time": _plain_locale,
+        "timezone_abbreviations": _one_of("default"),
     },
     "mysql": {
         "time_zone": _utc,
@@ -136,6 +165,7 @@ _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
         "legacy_alter_table": _OFF,
         "read_uncommitted": _OFF,
         "defer_foreign_keys": _OFF,
+        "query_only": _OFF,
         "reverse_unordered_selects": _OFF,
         "encoding": _one_of("utf-8", "utf8"),
     },
@@ -151,10 +181,15 @@ _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
 """Settings that change what is modelled: whether a value is what holds anyway."""
 
 
+def is_indifferent(name: str, product: str) -> bool:
+    """Whether a setting decides how something is done, and never what is answered; `product` as a dialect's name."""
+    return _INDIFFERENT[product].match(name) is not None
+
+
 def keeps_meaning(name: str, value: str | None, dialect: Dialect) -> bool:
     """Whether a setting with this value (None: asked for, or set back) leaves what is modelled as it is."""
     name = name.lower()
-    if _INDIFFERENT[dialect.name].match(name):
+    if is_indifferent(name, dialect.name):
         return True
     test = _KEPT[dialect.name].get(name)
     return test is not None and (value is None or test(value, dialect))

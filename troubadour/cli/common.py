@@ -137,6 +137,7 @@ def library_of(log: Log) -> SqlLibrary:
     Raises Unsupported where they can be read but are not modelled.
     """
     from sql_semantics.library import SqlLibrary
+    from sql_semantics.values.unsettled import unsettled
     from troubadour.execution.definitions import alterations_of, definitions_of, others_of
     from troubadour.execution.dialects import dialect_of
 
@@ -152,6 +153,7 @@ def library_of(log: Log) -> SqlLibrary:
                 definitions_of(log),
                 alterations_of(log),
                 beside=others_of(log),
+                unsettled=unsettled(header.settings, dialect_of(log)),
             ),
         ),
     )[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from sql_semantics.frontend import dropped_indexes
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.identifiers import given_name
+from sql_semantics.values.unsettled import unsettled
 from troubadour.coverage.enforcement import enforcement
 from troubadour.coverage.scopes import Settled, keeps_time, levels_of, reads_states, settle, without
 from troubadour.execution.definitions import alterations_of, definitions_of, others_of
@@ -29,8 +30,15 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     enforced = enforcement(log, dialect_of(log))
     log = enforced.of(log)
     definitions, altered = definitions_of(log), alterations_of(log)
+    told = unsettled(header.settings, enforced.dialect)
     library = SqlLibrary(
-        enforced.dialect, header.schema, header.procedures, definitions, altered, beside=others_of(log)
+        enforced.dialect,
+        header.schema,
+        header.procedures,
+        definitions,
+        altered,
+        beside=others_of(log),
+        unsettled=told,
     )
     whole = log, library
     if not _needs_scopes(log, library, altered, isolation):
@@ -58,6 +66,7 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
         changes=settled.changes,
         standing=standing,
         beside=others_of(log),
+        unsettled=told,
     )
     if not library.dialect.rules.running.table_changes_recheck and dangles(known_rows(log, library), library.catalog):
         return whole  # a change of a table does not look at references, and ours does

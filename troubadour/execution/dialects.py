@@ -39,7 +39,7 @@ def dialect_of(log: Log) -> Dialect:
         collation=collation if isinstance(collation, str) else None,
         found_rows=bool(settings.get("found_rows", False)),
         foreign_keys=enforced if isinstance(enforced, bool) else None,
-        like_keeps_case=own.get("case_sensitive_like", False),
+        like_keeps_case=own.get("case_sensitive_like", settings.get("case_sensitive_like") is True),
         timezone=_zone(settings.get("timezone")),
         sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
         folds_tables=str(settings.get("lower_case_table_names", 0)) in ("1", "2"),

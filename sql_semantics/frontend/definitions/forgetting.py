@@ -53,6 +53,9 @@ class Forgotten:
         return replace(table, columns=tuple(columns), keys=keys, checks=checks, loose=tuple(dict.fromkeys(loose)))
 
 
+NOTHING_FORGOTTEN = Forgotten({})
+
+
 def _unknown(column: TableColumn, reason: str) -> TableColumn:
     return TableColumn(column.name, SqlType(Kind.UNKNOWN, name=reason), unread=reason)
 

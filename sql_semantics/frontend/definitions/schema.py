@@ -7,13 +7,15 @@ is Unsupported, so that no constraint is ever dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable, Unsupported
 from sql_semantics.frontend.definitions.alteration import alter_table, drop, has_no_effect, spelled_out
 from sql_semantics.frontend.definitions.definition import WaitingReference, create_table
+from sql_semantics.frontend.definitions.forgetting import NOTHING_FORGOTTEN, Forgotten
 from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.named import defines_type, with_types
 from sql_semantics.frontend.definitions.views import view
@@ -37,11 +39,17 @@ _STATEMENTS = (exp.DDL, exp.DML, exp.Command, exp.Alter, exp.Drop, exp.Comment, 
 
 
 def read_schema(
-    texts: Sequence[str], dialect: Dialect, *, lenient: bool = False, unread: dict[str, str] | None = None
+    texts: Sequence[str],
+    dialect: Dialect,
+    *,
+    lenient: bool = False,
+    unread: dict[str, str] | None = None,
+    forgotten: Forgotten = NOTHING_FORGOTTEN,
 ) -> dict[str, Table]:
-    """The tables that schema statements create, by folded name. Raises SchemaError, and Unsupported for what is not
-    modelled; where `lenient` only if what it takes out of use (`Table.refused`) cannot be told. What cannot be read
-    goes to `unread`, by its text, with the reason; what does not even begin like a definition has no other effect."""
+    """The tables that schema statements create, by folded name; views see what is not `forgotten` of them. Raises
+    SchemaError, and Unsupported for what is not modelled; where `lenient` only if what it takes out of use
+    (`Table.refused`) cannot be told. What cannot be read goes to `unread`, by its text, with the reason; what does not
+    even begin like a definition has no other effect."""
     found: dict[str, str] = {} if unread is None else unread
     check_dialect(dialect)
     tables: dict[str, Table] = {}
@@ -58,7 +66,7 @@ def read_schema(
                 rewrite(spelled_out(text, dialect), dialect.name, positional=False, named=False).text, dialect.name
             )
             tree = parse_one(plain, dialect.name)
-            _statement(tree, tables, dialect, text, waiting, lenient=lenient)
+            _statement(tree, tables, dialect, text, waiting, forgotten, lenient=lenient)
         except UnknownTable as error:
             if not lenient or not is_view(text):
                 raise SchemaError(f"{error} in schema statement {text!r}") from error
@@ -85,7 +93,20 @@ def read_schema(
             if not lenient or not refuse_definition(reference.text, tables, dialect, error.construct):
                 raise
     look_up_references(tables, dialect)
-    return tables
+    return {name: _without_refused(table, tables) for name, table in tables.items()}
+
+
+def _without_refused(table: Table, tables: Mapping[str, Table]) -> Table:
+    """A table whose references to tables that are out of use may refuse its rows, for what is known."""
+    lost = [key for key in table.foreign_keys if tables[key.parent].refused]
+    if not lost:
+        return table
+    return replace(
+        table,
+        foreign_keys=tuple(key for key in table.foreign_keys if key not in lost),
+        loose=(*table.loose, *(f"{tables[key.parent].refused}, in the definition of {key.parent}" for key in lost)),
+        hangs_on=(*table.hangs_on, *(key.parent for key in lost)),
+    )
 
 
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b", re.IGNORECASE)
@@ -105,6 +126,7 @@ def _statement(
     dialect: Dialect,
     text: str,
     waiting: list[WaitingReference],
+    forgotten: Forgotten,
     *,
     lenient: bool = False,
 ) -> None:
@@ -130,7 +152,7 @@ def _statement(
         table = indexed_table(tree, tables, dialect, lenient=lenient)
         tables[table.name] = table
     elif kind == "VIEW":
-        created = view(tree, tables, dialect)
+        created = view(tree, forgotten.of_all(tables), dialect)
         if created.name not in tables:
             tables[created.name] = created
         elif not tree.args.get("exists"):

@@ -138,17 +138,17 @@ def refuse_definition(text: str, tables: dict[str, Table], dialect: Dialect, con
         return _refuse_named(text, tables, dialect, construct)
     name = _folded(match[2] if created else match[1], dialect)
     if created and created[1].upper() == "VIEW":
-        tables[name] = Table(name, (), refused=construct)
+        _put_out_of_use(name, construct, tables)
         return True
     mentioned = {word for word in _words(text, dialect) if word in tables} - {name}
     if _INHERITS.search(text) and (mentioned or name in tables):
-        tables[name] = Table(name, (), refused=construct)
+        _put_out_of_use(name, construct, tables)
         return _refuse_named(text, tables, dialect, construct)
     if not created and name not in tables:
         return False
     for word in mentioned:
         forbid(word, ("update", "delete", "truncate"), construct, tables)
-    tables[name] = Table(name, (), refused=construct)
+    _put_out_of_use(name, construct, tables)
     return True
 
 
@@ -158,10 +158,23 @@ def _refuse_named(text: str, tables: dict[str, Table], dialect: Dialect, constru
     renamed = _RENAMED.match(text)
     if renamed is not None:
         name = _folded(renamed[1], dialect)
-        tables[name] = Table(name, (), refused=construct)
+        _put_out_of_use(name, construct, tables)
     for name in sorted(_words(text, dialect) & tables.keys()):
-        tables[name] = Table(name, (), refused=construct)
+        _put_out_of_use(name, construct, tables)
     return True
+
+
+def _put_out_of_use(name: str, construct: str, tables: dict[str, Table]) -> None:
+    """Take a table or a view out of use, and deletes and updates of what its foreign keys refer to, which may act on
+    it."""
+    known = tables.get(name)
+    parents: tuple[str, ...] = ()
+    if known is not None:
+        parents = tuple(dict.fromkeys([*(key.parent for key in known.foreign_keys), *sorted(known.leans_on)]))
+    tables[name] = Table(name, (), refused=construct, hangs_on=parents)
+    for parent in parents:
+        if parent in tables and parent != name:
+            forbid(parent, ("update", "delete", "truncate"), construct, tables)
 
 
 def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> None:
