@@ -12,6 +12,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import lowered
 from troubadour.record.core.segments import Captured, Rows
 from troubadour.record.errors import RecordError
+from troubadour.record.settings import at_defaults, duckdb_settings, mysql_settings, sqlite_settings
 
 _FOLDS = Dialect("sqlite")
 """Its names of tables are folded as DuckDB's are."""
@@ -25,7 +26,8 @@ def capture_sqlite(connection: Any) -> Captured:
         raise RecordError("the connection has a transaction open: begin recording before it")
     cursor = connection.cursor()
     cursor.row_factory = None
-    cursor.execute("BEGIN IMMEDIATE")
+    (reads_only,) = cursor.execute("PRAGMA query_only").fetchone()
+    cursor.execute("BEGIN" if reads_only else "BEGIN IMMEDIATE")
     try:
         found = cursor.execute(
             "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -42,9 +44,10 @@ def capture_sqlite(connection: Any) -> Captured:
                 rows.append((lowered(name, _FOLDS), columns, [list(map(sqlite_value, row)) for row in read.fetchall()]))
         (enforced,) = cursor.execute("PRAGMA foreign_keys").fetchone()
         (version,) = cursor.execute("SELECT sqlite_version()").fetchone()
+        told = sqlite_settings(lambda sql: cursor.execute(sql).fetchall())
     finally:
         cursor.execute("ROLLBACK")
-    settings = {"foreign_keys": bool(enforced)}
+    settings = {"foreign_keys": bool(enforced), **told}
     return Captured({"dialect": "sqlite", "dbms": f"SQLite {version}", "schema": schema, "settings": settings}, rows)
 
 
@@ -52,6 +55,7 @@ def capture_duckdb(connection: Any) -> Captured:
     """The current schema of a DuckDB database."""
     from troubadour.record.drivers.detection import python_value
 
+    told = duckdb_settings(lambda sql: connection.execute(sql).fetchall())
     own = connection.cursor()
     here = "WHERE database_name = current_database() AND schema_name = current_schema()"
 
@@ -74,7 +78,8 @@ def capture_duckdb(connection: Any) -> Captured:
     finally:
         ask("ROLLBACK")
         own.close()
-    return Captured({"dialect": "duckdb", "dbms": f"DuckDB {version.lstrip('v')}", "schema": schema}, rows)
+    header = {"dialect": "duckdb", "dbms": f"DuckDB {version.lstrip('v')}", "schema": schema}
+    return Captured({**header, "settings": told} if told else header, rows)
 
 
 def capture_mysql(connection: Any) -> Captured:
@@ -87,7 +92,10 @@ def capture_mysql(connection: Any) -> Captured:
             cursor.execute(sql)
             return list(cursor.fetchall())
 
-        header, rows = _mysql(ask)
+        ((mode,),), told = ask("SELECT @@SESSION.sql_mode LIMIT 1"), mysql_settings(ask)
+        with at_defaults(ask, cursor.execute):
+            header, rows = _mysql(ask)
+    header["settings"] |= {"sql_mode": mode, **told}
     header["settings"]["found_rows"] = bool(connection.client_flag & 2)
     return Captured(header, rows)
 

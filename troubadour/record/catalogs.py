@@ -9,7 +9,7 @@ def _names(text: str) -> frozenset[str]:
 
 NEUTRAL_SETTINGS = _names(
     """
-    application_name busy_timeout cache_size client_min_messages enable_seqscan extra_float_digits
+    application_name busy_timeout cache_size client_min_messages enable_seqscan
     idle_in_transaction_session_timeout innodb_lock_wait_timeout jit journal_mode lock_timeout log_min_messages
     max_parallel_workers_per_gather memory_limit statement_timeout synchronous synchronous_commit threads
     wait_timeout work_mem

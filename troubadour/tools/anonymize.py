@@ -22,6 +22,7 @@ from sql_semantics.ir.schema import Table
 from sql_semantics.ir.walks.traverse import fields_of
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.types import FAMILY_KINDS, UNMODELLED_KINDS, Kind, SqlType
+from sql_semantics.values.unsettled import matters
 from troubadour.execution.prepared import prepare, result_types
 from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape
@@ -34,7 +35,7 @@ from troubadour.tools.programs import param, result
 SETTINGS = frozenset(
     {"collation", "timezone", "sql_mode", "found_rows", "foreign_keys", "search_path", "lower_case_table_names"}
 )
-"""Settings that an answer may depend on; all others go."""
+"""Settings that logs have by these names and an answer may depend on; those of a product stay where they may matter."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -101,7 +102,11 @@ class Anonymizer:
             schema=tuple(_uncommented(self._sql(text, self._schema, False)) for text in header.schema),
             procedures=tuple(_uncommented(self._sql(text, self._schema, False)) for text in header.procedures),
             initial=tuple(given),
-            settings={name: value for name, value in header.settings.items() if name in SETTINGS},
+            settings={
+                name: value
+                for name, value in header.settings.items()
+                if name in SETTINGS or matters(name, header.dialect)
+            },
             log_id=None,
             segment=None,
             clock=self._clock(header.clock),

@@ -17,6 +17,7 @@ from troubadour.record.dbapi.statements import WRITES, Answered
 from troubadour.record.dbapi.transactions import Recording
 from troubadour.record.drivers.detection import Driver, driver_of
 from troubadour.record.errors import NotRecorded
+from troubadour.record.settings import begun_with, tell
 from troubadour.record.texts import Text, Verb, read_text
 
 
@@ -57,7 +58,10 @@ def begin(
     journal = shared(path, lambda path: open_journal(path, capture, None, unwritable, durable))
     journal.durable = journal.durable or durable
     journal.check_source(source)
-    return Tape(journal, level, compatible=compatible)
+    tape = Tape(journal, level, compatible=compatible)
+    if driver.settings is not None:
+        tell(tape, driver.settings(connection), begun_with(journal), driver.dialect)
+    return tape
 
 
 class RecordedDbapi:

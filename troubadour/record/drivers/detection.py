@@ -18,6 +18,7 @@ from uuid import UUID
 from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sqlite
 from troubadour.record.core.segments import Captured
 from troubadour.record.errors import NotRecorded
+from troubadour.record.settings import Ask, Told, duckdb_settings, mysql_settings, sqlite_settings
 from troubadour.record.texts import Text
 
 DDL = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK", "UNLOCK", "GRANT", "REVOKE", "ANALYZE", "OPTIMIZE")
@@ -45,6 +46,7 @@ class Driver:
     - `retries_commit`: a COMMIT that fails may leave the transaction open, to be tried again.
     - `counts(connection, sql)`: whether the one column ``Count`` that a statement answered is the number of its rows,
       and not a result.
+    - `settings(connection)`: what it is set to that is no default, as `record.settings` tells it.
     - `cursors_are_connections`: a cursor has transactions of its own, and connections execute.
     """
 
@@ -68,6 +70,7 @@ class Driver:
     retries_commit: bool = False
     ends: Callable[[BaseException], bool] = lambda error: False
     counts: Callable[[Any, str], bool] = lambda connection, sql: False
+    settings: Callable[[Any], Told] | None = None
 
 
 # -- sqlite3
@@ -326,6 +329,28 @@ def _nested(value: Any) -> str:
     return "NULL" if plain is None else str(plain)
 
 
+def _sqlite_plain(connection: Any) -> Ask:
+    def ask(sql: str) -> Sequence[Sequence[Any]]:
+        cursor = connection.cursor()
+        cursor.row_factory = None
+        found: list[Any] = cursor.execute(sql).fetchall()
+        return found
+
+    return ask
+
+
+def _mysql_plain(connection: Any) -> Ask:
+    def ask(sql: str) -> Sequence[Sequence[Any]]:
+        import pymysql.cursors
+
+        with connection.cursor(pymysql.cursors.Cursor) as cursor:
+            cursor.execute(sql)
+            found: Sequence[Sequence[Any]] = cursor.fetchall()
+            return found
+
+    return ask
+
+
 DRIVERS = (
     Driver(
         "sqlite3", "sqlite", ("sqlite3",), "?",
@@ -338,6 +363,7 @@ DRIVERS = (
         database=_sqlite_database,
         value=sqlite_value,
         capture=capture_sqlite,
+        settings=lambda connection: sqlite_settings(_sqlite_plain(connection)),
         # with autocommit=True its own method does nothing
         roll_back=lambda connection: (
             connection.execute("ROLLBACK") if getattr(connection, "autocommit", None) is True else connection.rollback()
@@ -356,6 +382,7 @@ DRIVERS = (
         value=python_value,
         capture=capture_duckdb,
         counts=_duckdb_counts,
+        settings=lambda connection: duckdb_settings(lambda sql: connection.execute(sql).fetchall()),
         lasts=False,
         cursors_are_connections=True,
     ),
@@ -372,6 +399,7 @@ DRIVERS = (
         database=_mysql_database,
         value=python_value,
         capture=capture_mysql,
+        settings=lambda connection: mysql_settings(_mysql_plain(connection)),
         ends=lambda error: bool(error.args) and error.args[0] == 1213,
     ),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from time import monotonic_ns
 from typing import Any, NoReturn, Self, cast
 
 import psycopg
-from psycopg import pq
+from psycopg import errors, pq
 from psycopg.abc import PQGen
 from psycopg.generators import execute
 from psycopg.sql import Composable
@@ -39,6 +39,7 @@ from troubadour.record.postgres.cursors import (
 from troubadour.record.postgres.log import Opened, lifetime, open_log
 from troubadour.record.postgres.wire import Taker
 from troubadour.record.secrets import administers
+from troubadour.record.settings import POSTGRES, Told, begun_with, postgres_settings, tell
 from troubadour.record.texts import POSTGRES_LEVELS, Text, Verb, read_text
 
 IDLE = pq.TransactionStatus.IDLE
@@ -65,6 +66,16 @@ DIALECT = "postgres"
 _COMMANDS = {command: read_text(command.decode(), DIALECT) for command in (b"BEGIN", b"COMMIT", b"ROLLBACK")}
 
 
+def _settings(pgconn: Any) -> Told:
+    """What a connection that was just made is set to. Raises psycopg.Error. (Asked for past psycopg, which may be
+    asynchronous.)"""
+    result = pgconn.exec_(POSTGRES.encode())
+    if result.status != pq.ExecStatus.TUPLES_OK:
+        raise errors.error_from_result(result)
+    rows = [[(result.get_value(n, m) or b"").decode() for m in (0, 1)] for n in range(result.ntuples)]
+    return postgres_settings(rows)
+
+
 class Recording:
     """What the recorded connection classes have in common. `tape` is None while the recorder itself is at work."""
 
@@ -89,6 +100,7 @@ class Recording:
         tape = Tape(opened.journal, opened.level, raw=Taker(opened.journal), compatible=compatible)
         if opened.asks_tickets:
             tape.lifetime = lifetime(self.pgconn)
+        tell(tape, _settings(self.pgconn), begun_with(opened.journal), DIALECT)
         self.opened, self.tape = opened, tape
 
     # -- what psycopg sends for itself: BEGIN, COMMIT, savepoints, FETCH

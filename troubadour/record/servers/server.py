@@ -14,6 +14,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from troubadour.record.errors import RecordError
+from troubadour.record.settings import POSTGRES, postgres_settings
 from troubadour.record.values import JsonScalar, adapt, row_to_json
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -90,7 +91,11 @@ def describe(connection: Connection) -> dict[str, object]:
     return {
         "dialect": "postgres",
         "dbms": "PostgreSQL " + _text(connection, "SHOW server_version").split()[0],
-        "settings": {"timezone": _text(connection, "SHOW TimeZone"), "collation": collation},
+        "settings": {
+            "timezone": _text(connection, "SHOW TimeZone"),
+            "collation": collation,
+            **postgres_settings(connection.execute(POSTGRES.encode()).fetchall()),
+        },
     }
 
 
