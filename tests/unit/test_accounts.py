@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,10 +15,11 @@ from troubadour.audit.account.pieces import taken_apart
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.common import library_of
 from troubadour.formats import read_log
+from troubadour.isolation.advice import QUESTIONS, advice
 from troubadour.isolation.anomalies import ANOMALIES, Kind, Link, classify, is_forbidden
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.account import Account, Edge
-from troubadour.model.log import Log
+from troubadour.model.log import Header, Log
 from troubadour.replay.chain import check_chain
 from troubadour.report.account import full_rows, lost_text
 
@@ -225,8 +227,26 @@ def test_every_anomaly_is_cited_and_says_what_to_check() -> None:
     for key, anomaly in ANOMALIES.items():
         assert key == anomaly.name
         assert anomaly.citation
-        assert anomaly.check
+        assert anomaly.check in QUESTIONS
         assert anomaly.meaning
+
+
+@pytest.mark.parametrize("topic", QUESTIONS)
+@pytest.mark.parametrize(
+    ("dialect", "dbms", "others"),
+    [
+        ("postgres", None, ("@@", "PRAGMA", "MariaDB")),
+        ("mysql", "8.4.2", ("SHOW ", "pg_", "PRAGMA", "PostgreSQL", "snapshot_isolation")),
+        ("mysql", "TiDB 6.x", ("SHOW ", "pg_", "PRAGMA", "PostgreSQL")),
+        ("mysql", "10.11.19-MariaDB", ("SHOW ", "pg_", "PRAGMA", "@@transaction_isolation")),
+        ("sqlite", None, ("@@", "SHOW ", "pg_")),
+        ("duckdb", None, ("@@", "SHOW ", "pg_")),
+    ],
+)
+def test_advice_is_in_the_words_of_the_product(topic: str, dialect: str, dbms: str | None, others: Any) -> None:
+    told = advice(topic, Header(dialect, (), dbms=dbms))
+    assert told
+    assert not [word for word in others if word in told]
 
 
 def test_commits_that_a_crash_lost_are_counted() -> None:
@@ -355,3 +375,71 @@ def test_histories_of_elle_have_its_names(history: str, level: str, expected: st
     page = (LOGS.parents[1] / "docs" / "anomalies.md").read_text(encoding="utf-8")
     for edge in account.chain:
         assert edge.text.partition(" comes before ")[2].partition(": ")[2] in page
+
+
+STRANGERS = LOGS.parent / "strangers-3"
+
+
+@pytest.mark.parametrize(
+    ("log", "level", "name"),
+    [("stale", "strict-serializable", "stale-read"), ("tidb-41680", "strict-snapshot", "lost-update")],
+)
+def test_a_commit_is_not_lost_where_less_tells_it(log: str, level: str, name: str) -> None:
+    """One reader that misses a commit read an old state; an update that another one put over is a lost update."""
+    account = account_of(read_log([STRANGERS / f"{log}.jsonl"]), level)
+    assert (account.anomaly, account.lost) == (name, None)
+    if log == "tidb-41680":
+        assert not [text for text in account.next if "SHOW" in text or "PostgreSQL" in text]
+
+
+def test_two_readers_after_a_pause_that_miss_a_commit_tell_of_a_loss(tmp_path: Path) -> None:
+    first = [_timed(n, 10 * n, _row(10 + n)) for n in range(1, 4)]
+    then = [_timed(11, 5000, _count(2)), _timed(12, 5010, _row(99)), _timed(13, 5020, _count(3))]
+    for entries, name in ((then[:1], "stale-read"), (then, "lost-commit")):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(one) + "\n" for one in (LEDGER, *first, *entries)), encoding="utf-8")
+        assert account_of(read_log([path]), "strict-serializable").anomaly == name
+
+
+def test_a_write_after_a_pause_that_misses_a_commit_tells_of_a_loss(tmp_path: Path) -> None:
+    """A write meets the newest rows."""
+    add = {"sql": "UPDATE kv SET v = v + $1 WHERE k = 1 RETURNING v", "affected": 1}
+    given = [(1, 10, 1, 1), (2, 20, 2, 3), (3, 5000, 4, 5)]
+    entries = [
+        _timed(n, sent, add | {"params": [more], "result": {"columns": ["v"], "rows": [[found]]}})
+        for n, sent, more, found in given
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (LEDGER, *entries)), encoding="utf-8")
+    assert account_of(read_log([path]), "strict-serializable").anomaly == "lost-commit"
+
+
+def _seen(sql: str, *rows: tuple[int, ...]) -> dict[str, object]:
+    return {"sql": sql, "result": {"columns": ["c"] * len(rows[0]), "rows": list(rows)}}
+
+
+def _set(sql: str) -> dict[str, object]:
+    return {"sql": sql, "affected": 1}
+
+
+@pytest.mark.parametrize("level", ["read-committed", "snapshot", "serializable", "postgres:read-committed"])
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (_set("UPDATE kv SET v = 5 WHERE k = 1"), _seen("SELECT v FROM kv WHERE k = 1", (0,))),
+        (_set("UPDATE kv SET v = v + 1 WHERE k = 1"), _seen("SELECT v FROM kv WHERE k = 1", (0,))),
+        (_set("INSERT INTO kv VALUES (9, 1)"), _seen("SELECT COUNT(*) FROM kv", (2,))),
+        (_set("UPDATE kv SET v = 5 WHERE k = 1"), _seen("SELECT SUM(v) FROM kv", (0,))),
+        (_set("DELETE FROM kv WHERE k = 1"), _seen("SELECT k FROM kv", (1,), (2,))),
+    ],
+)
+def test_an_own_write_that_is_missed_is_no_garbage(
+    tmp_path: Path, level: str, statements: tuple[dict[str, object], ...]
+) -> None:
+    path = tmp_path / "log.jsonl"
+    entry = {"id": "t1", "status": "committed", "statements": statements}
+    path.write_text("".join(json.dumps(one) + "\n" for one in (HEADER, entry)), encoding="utf-8")
+    account = account_of(read_log([path]), level)
+    assert account.anomaly == "internal-inconsistency"
+    (edge,) = account.chain
+    assert "statement 2" in edge.text

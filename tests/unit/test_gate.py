@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,10 +14,10 @@ import pytest
 
 from tests.unit.commands import GOOD, HEADER, balance, transaction, write
 from troubadour.gate.discover import NothingFound, find_logs
-from troubadour.gate.findings import Finding, Outcome, exit_status, fingerprint
+from troubadour.gate.findings import Finding, Outcome, exit_status, fingerprint, former_fingerprints, judge
 from troubadour.gate.junit import render_junit
 from troubadour.gate.markdown import render_markdown, workflow_annotations
-from troubadour.gate.policy import PolicyError, read_policy
+from troubadour.gate.policy import PolicyError, Rules, read_policy
 from troubadour.gate.sarif import render_sarif
 from troubadour.model.log import Statement, Transaction
 
@@ -203,3 +204,23 @@ class TestCommand:
         ended = run("gate", str(tmp_path))
         assert ended.status == 2
         assert "no log is there" in ended.err
+
+
+def test_what_has_another_name_now_is_known_by_the_former_one(tmp_path: Path) -> None:
+    """An entry for a lost commit lets what is called a stale read now stand."""
+    verdict = {"isolation": "strict-snapshot", "account": {"anomaly": "stale-read"}}
+    former = {"isolation": "strict-snapshot", "account": {"anomaly": "lost-commit"}}
+    core = [Transaction("t1", "committed", (Statement("SELECT 1"),), 0)]
+    mark = fingerprint(former, core)
+    assert mark in former_fingerprints(verdict, core)
+    assert not former_fingerprints(former, core)
+    (tmp_path / "troubadour.toml").write_text(
+        f'[[gate.allow]]\nfingerprint = "{mark}"\nexpires = 2999-01-01\nreason = "known"\n'
+    )
+    policy = read_policy(None, tmp_path)
+    found = finding(
+        Outcome.VIOLATION, log=find_logs([segment(tmp_path, "a.jsonl")]), fingerprint=fingerprint(verdict, core)
+    )
+    assert judge(found, Rules(), policy, DAY).outcome is Outcome.VIOLATION
+    found = replace(found, formerly=former_fingerprints(verdict, core))
+    assert judge(found, Rules(), policy, DAY).outcome is Outcome.ALLOWED

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -37,7 +37,8 @@ class Outcome(Enum):
 class Finding:
     """One log and its outcome. `verdict` is the audit's JSON object (None where it gave none), `because` one line for
     people, `line` the 1-based line of `file` that holds the failing transaction, `fingerprint` what a violation is
-    recognized by in other runs, `allowed` why a finding may stand."""
+    recognized by in other runs, `formerly` what the release before recognized it by, `allowed` why a finding may
+    stand."""
 
     log: LogFiles
     outcome: Outcome
@@ -49,6 +50,7 @@ class Finding:
     allowed: str | None = None
     seconds: float = 0.0
     artifacts: tuple[str, ...] = field(default=())
+    formerly: tuple[str, ...] = field(default=())
 
     @property
     def isolation(self) -> str:
@@ -76,12 +78,29 @@ _LITERAL = re.compile(r"'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b")
 _SPACE = re.compile(r"\s+")
 
 
-def fingerprint(verdict: Mapping[str, Any], core: Iterable[Transaction]) -> str:
-    """What a violation is recognized by: level, anomaly, and statements of the core without values, ids and times."""
+FORMER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "lost-update": ("lost-commit", "stale-read"),
+    "stale-read": ("lost-commit",),
+    "internal-inconsistency": ("garbage-read", "wrong-answer", "counter-anomaly"),
+}
+"""What the release before 0.2.0 called some of the violations that have these names now; goes with the next release."""
+
+
+def fingerprint(verdict: Mapping[str, Any], core: Iterable[Transaction], anomaly: str | None = None) -> str:
+    """What a violation is recognized by: level, anomaly (its own, or as it is given), and statements of the core
+    without values, ids and times."""
     shapes = sorted(" ; ".join(_shape(statement.sql) for statement in one.statements) for one in core)
-    anomaly = (verdict.get("account") or {}).get("anomaly", "")
-    text = "\n".join([str(verdict["isolation"]), anomaly, *shapes])
+    text = "\n".join([str(verdict["isolation"]), _name(verdict) if anomaly is None else anomaly, *shapes])
     return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def former_fingerprints(verdict: Mapping[str, Any], core: Sequence[Transaction]) -> tuple[str, ...]:
+    """What the release before recognized it by, where that called it otherwise."""
+    return tuple(fingerprint(verdict, core, name) for name in FORMER_NAMES.get(_name(verdict), ()))
+
+
+def _name(verdict: Mapping[str, Any]) -> str:
+    return str((verdict.get("account") or {}).get("anomaly", ""))
 
 
 def _shape(sql: str) -> str:
@@ -95,7 +114,8 @@ def judge(finding: Finding, rules: Rules, policy: Policy, today: datetime.date) 
     verdict = finding.verdict
     match finding.outcome:
         case Outcome.VIOLATION if finding.fingerprint is not None:
-            entry = policy.allowed(finding.fingerprint, today)
+            marks = (finding.fingerprint, *finding.formerly)
+            entry = next((entry for mark in marks if (entry := policy.allowed(mark, today)) is not None), None)
             if entry is not None:
                 return replace(finding, outcome=Outcome.ALLOWED, allowed=f"{entry.reason} (until {entry.expires})")
         case Outcome.UNDECIDED:

@@ -23,7 +23,7 @@ from troubadour.formats import read_log
 from troubadour.formats.text import blocks, lines, opened
 from troubadour.gate.children import Children
 from troubadour.gate.discover import LogFiles
-from troubadour.gate.findings import Finding, Outcome, fingerprint, judge
+from troubadour.gate.findings import Finding, Outcome, fingerprint, former_fingerprints, judge
 from troubadour.gate.policy import Policy, Rules
 from troubadour.model.log import LogError, TransactionId
 
@@ -145,11 +145,13 @@ def _located(finding: Finding, verdict: dict[str, Any]) -> Finding:
         return finding
     core = set(verdict.get("core") or ())
     members = [one for one in log.transactions if one.id in core]
-    mark = fingerprint(verdict, members)
+    finding = replace(
+        finding, fingerprint=fingerprint(verdict, members), formerly=former_fingerprints(verdict, members)
+    )
     place = _line_of(finding.log.files, verdict.get("failing_transaction"))
     if place is None:
-        return replace(finding, fingerprint=mark)
-    return replace(finding, fingerprint=mark, file=str(place[0]), line=place[1])
+        return finding
+    return replace(finding, file=str(place[0]), line=place[1])
 
 
 def _line_of(files: Sequence[Path], identifier: TransactionId | None) -> tuple[Path, int] | None:

@@ -12,6 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from troubadour.isolation.advice import (
+    ALONE,
+    CLOCKS,
+    DURABLE,
+    INDEX,
+    OUTSIDE,
+    PLAN,
+    REFERENCE,
+    REPLICA,
+    SEQUENCE,
+    SETTING,
+)
 from troubadour.isolation.levels import Level, Scope, Visible
 
 
@@ -39,7 +51,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """What goes wrong, in the field's words. `aka`: its symbol in the literature, `check`: what to look at next."""
+    """What goes wrong, in the field's words. `aka`: its symbol in the literature, `check`: what to look at next, a
+    topic of `isolation.advice`."""
 
     name: str
     title: str
@@ -54,93 +67,86 @@ _BERENSON = "Berenson et al. 1995, *A Critique of ANSI SQL Isolation Levels*"
 _CERONE = "Cerone, Bernardi and Gotsman 2015, *A Framework for Transactional Consistency Models*"
 _TERRY = "Terry et al. 1994, *Session Guarantees for Weakly Consistent Replicated Data*"
 _ELLE = "Alvaro and Kingsbury 2020, *Elle*"
-_SETTING = (
-    "is the isolation level set that you think? PostgreSQL: SHOW transaction_isolation; "
-    "MySQL: SELECT @@transaction_isolation"
-)
-_OUTSIDE = "did a client outside the log, a trigger or a migration write to these tables?"
-_REPLICA = "did the reads go to a replica, or to a pool that changes servers? PostgreSQL: SELECT pg_is_in_recovery()"
-_DURABLE = "PostgreSQL: SHOW synchronous_commit, SHOW fsync; was there a crash, a failover or a restore at that time?"
 
 _ANOMALIES = (
     Anomaly("dirty-write", "dirty write", "G0, P0", "two transactions overwrote each other, rows in opposite orders",
-            f"{_ADYA}; {_BERENSON}, P0", _SETTING),
+            f"{_ADYA}; {_BERENSON}, P0", SETTING),
     Anomaly("aborted-read", "aborted read", "G1a",
-            "a value was seen that only a transaction wrote that was rolled back", _ADYA, _SETTING),
+            "a value was seen that only a transaction wrote that was rolled back", _ADYA, SETTING),
     Anomaly("intermediate-read", "intermediate read", "G1b",
-            "a value was seen that its transaction overwrote before it committed", _ADYA, _SETTING),
+            "a value was seen that its transaction overwrote before it committed", _ADYA, SETTING),
     Anomaly("dirty-read", "dirty read", "P1", "a value was seen before the transaction that wrote it had ended",
-            f"{_BERENSON}, P1", _SETTING),
+            f"{_BERENSON}, P1", SETTING),
     Anomaly("circular-information-flow", "circular information flow", "G1c",
-            "transactions read from and overwrote one another in a circle", _ADYA, _SETTING),
+            "transactions read from and overwrote one another in a circle", _ADYA, SETTING),
     Anomaly("garbage-read", "garbage read", "thin-air read", "a value was seen that no transaction of the log wrote",
-            _ELLE, _OUTSIDE),
+            _ELLE, OUTSIDE),
     Anomaly("internal-inconsistency", "internal inconsistency", "internal",
-            "a transaction read a row otherwise than it had left it itself", _ELLE, _SETTING),
+            "a transaction read a row otherwise than it had left it itself", _ELLE, SETTING),
     Anomaly("read-skew", "read skew", "G-single, A5A",
             "one transaction saw a part of another's writes, or an older state beside a newer one",
-            f"{_BERENSON}, A5A; {_ADYA}", _SETTING),
+            f"{_BERENSON}, A5A; {_ADYA}", SETTING),
     Anomaly("fractured-read", "fractured read", "G-single",
             "one transaction saw a part of another's writes and not the rest",
-            "Bailis et al. 2014, *Scalable Atomic Visibility with RAMP Transactions*", _SETTING),
+            "Bailis et al. 2014, *Scalable Atomic Visibility with RAMP Transactions*", SETTING),
     Anomaly("non-repeatable-read", "non-repeatable read", "P2, fuzzy read",
-            "one row read twice in one transaction was not the same", f"{_BERENSON}, P2", _SETTING),
+            "one row read twice in one transaction was not the same", f"{_BERENSON}, P2", SETTING),
     Anomaly("lost-update", "lost update", "P4",
             "a row was overwritten by a transaction that had read it before another's write",
-            f"{_BERENSON}, P4", _SETTING),
+            f"{_BERENSON}, P4", SETTING),
     Anomaly("write-conflict", "write conflict let through", "NWC, first committer wins",
             "two concurrent transactions wrote one row, and both committed",
-            f"{_BERENSON}, first-committer-wins", _SETTING),
+            f"{_BERENSON}, first-committer-wins", SETTING),
     Anomaly("write-skew", "write skew", "G2-item, A5B",
             "each transaction read a row before the other's write of it, so neither can come first",
-            f"{_BERENSON}, A5B; {_ADYA}", _SETTING),
+            f"{_BERENSON}, A5B; {_ADYA}", SETTING),
     Anomaly("phantom", "phantom", "G2, P3",
             "a predicate was evaluated before another transaction wrote a row that meets it, in a circle",
-            f"{_ADYA}; {_BERENSON}, P3", _SETTING),
+            f"{_ADYA}; {_BERENSON}, P3", SETTING),
     Anomaly("read-only-anomaly", "read-only transaction anomaly", "G2-item",
             "a transaction that wrote nothing saw a state that no serial order has",
-            "Fekete, O'Neil and O'Neil 2004, *A Read-Only Transaction Anomaly Under Snapshot Isolation*", _SETTING),
+            "Fekete, O'Neil and O'Neil 2004, *A Read-Only Transaction Anomaly Under Snapshot Isolation*", SETTING),
     Anomaly("long-fork", "long fork", "G-nonadjacent",
-            "two transactions saw two independent writes in opposite orders", _CERONE, _REPLICA),
+            "two transactions saw two independent writes in opposite orders", _CERONE, REPLICA),
     Anomaly("causality-violation", "causality violation", "G-causal",
-            "a transaction saw an effect without its cause", _CERONE, _REPLICA),
+            "a transaction saw an effect without its cause", _CERONE, REPLICA),
     Anomaly("read-your-writes", "read your writes violated", "RYW",
-            "a session did not see what it had committed before", _TERRY, _REPLICA),
+            "a session did not see what it had committed before", _TERRY, REPLICA),
     Anomaly("monotonic-reads", "monotonic reads violated", "MR",
-            "a session saw a state, and later an older one", _TERRY, _REPLICA),
+            "a session saw a state, and later an older one", _TERRY, REPLICA),
     Anomaly("monotonic-writes", "monotonic writes violated", "MW",
-            "two writes of one session took effect in the other order", _TERRY, _REPLICA),
+            "two writes of one session took effect in the other order", _TERRY, REPLICA),
     Anomaly("writes-follow-reads", "writes follow reads violated", "WFR",
-            "a session's write took effect before what the session had read", _TERRY, _REPLICA),
+            "a session's write took effect before what the session had read", _TERRY, REPLICA),
     Anomaly("stale-read", "stale read", "real-time G-single",
-            "a state was read that lacks a commit that was over before the reader began", _ELLE, _REPLICA),
+            "a state was read that lacks a commit that was over before the reader began", _ELLE, REPLICA),
     Anomaly("future-read", "future read", "real-time G1c",
             "a value was seen before its transaction had begun to commit", _ELLE,
-            "are the clients' clocks the ones that the log says?"),
+            CLOCKS),
     Anomaly("lost-commit", "lost commit", "durability",
             "commits were acknowledged, and nothing that came later has their writes",
-            "Gray and Reuter 1993, *Transaction Processing*, durability", _DURABLE),
+            "Gray and Reuter 1993, *Transaction Processing*, durability", DURABLE),
     Anomaly("duplicate-key", "duplicate key", "constraint", "two rows share a key, or a key was refused that was free",
-            "ISO/IEC 9075-2, unique constraints", "is the index intact? PostgreSQL: amcheck, bt_index_check"),
+            "ISO/IEC 9075-2, unique constraints", INDEX),
     Anomaly("dangling-reference", "dangling reference", "constraint", "a row refers to one that is not there",
-            "ISO/IEC 9075-2, referential constraints", "is the constraint validated, and not deferred or disabled?"),
+            "ISO/IEC 9075-2, referential constraints", REFERENCE),
     Anomaly("impossible-error", "impossible error", "SQL",
             "a statement failed that cannot fail so, or succeeded where it must fail",
-            "ISO/IEC 9075-2, diagnostics", "what does the same statement do by itself in psql or mariadb?"),
+            "ISO/IEC 9075-2, diagnostics", ALONE),
     Anomaly("wrong-answer", "wrong answer", "SQL",
             "a statement's answer is that of no state: not an order of transactions, SQL itself is at fault",
             "Rigger and Su 2020, *Testing Database Engines via Pivoted Query Synthesis*",
-            "what does the statement answer by itself, and with another plan (SET enable_indexscan = off)?"),
+            PLAN),
     Anomaly("counter-anomaly", "counter anomaly", "counter",
             "a number was seen of a row to which transactions add, and no choice of what they add comes to it",
-            _ELLE, _OUTSIDE),
+            _ELLE, OUTSIDE),
     Anomaly("sequence-anomaly", "sequence anomaly", "sequence", "a sequence gave one value twice",
-            "ISO/IEC 9075-2, sequence generators", "was the sequence reset, or restored from a dump?"),
+            "ISO/IEC 9075-2, sequence generators", SEQUENCE),
     Anomaly("unclassified", "contradiction without a name", "-",
             "nothing that the level allows explains the log, and no circle was found that has a name",
-            "Crooks et al. 2017, *Seeing is Believing*", _SETTING),
+            "Crooks et al. 2017, *Seeing is Believing*", SETTING),
     Anomaly("real-time-cycle", "cycle with real time", "real-time G2",
-            "what the transactions saw puts them in an order that real time excludes", _ELLE, _REPLICA),
+            "what the transactions saw puts them in an order that real time excludes", _ELLE, REPLICA),
 )  # fmt: skip
 
 ANOMALIES = {anomaly.name: anomaly for anomaly in _ANOMALIES}

@@ -17,7 +17,7 @@ from sql_semantics.library import SqlLibrary
 from troubadour.audit.account.cycles import best_cycle
 from troubadour.audit.account.difference import difference_at, holder_of
 from troubadour.audit.account.edges import Edges, Possible
-from troubadour.audit.account.internal import contradicts_itself
+from troubadour.audit.account.internal import MISSED, contradicts_itself, missed_write
 from troubadour.audit.account.lost import lost_commits
 from troubadour.audit.account.numbers import counts_wrong, drawn_twice
 from troubadour.audit.account.pieces import Pieces, taken_apart
@@ -26,6 +26,7 @@ from troubadour.audit.account.seen import told_by_values
 from troubadour.audit.account.staging import base_of, beside, sights
 from troubadour.audit.account.wording import changes_of, edge_of, rows_before
 from troubadour.audit.strongest import strongest, survey_levels
+from troubadour.isolation.advice import OUTSIDE, advice
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
 from troubadour.isolation.levels import LEVELS, Level, implied_by
 from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost, Sight
@@ -52,6 +53,8 @@ _LADDER = (
 """The general levels, roughly the stronger ones first: which explanation edges are read from, of several."""
 _WEAKEST = "read-committed"
 """What no other level is weaker than: where it fails, no order and no mixture of committed versions explains a log."""
+_OLD_STATES = "prefix"
+"""Where transactions read one state each, of any age, and none is refused for what it writes."""
 _APART = "session-serializable"
 _APART_SECONDS = 0.5
 """Effort for statements that are taken apart: where they tell of one another they are explained at once."""
@@ -147,6 +150,8 @@ class _Builder:
             holds, rerun = self._weaker(prefix)
             if rerun is not None:
                 told = self._from_levels(rerun, holds[0])
+                if told is not None and any(edge.kind == "real-time" for edge in told.chain):
+                    told = self._lost_update(prefix) or told
                 break
             told = self._from_pieces(prefix)
             if told is not None:
@@ -156,7 +161,7 @@ class _Builder:
         if twice is not None:
             told = _Told(ANOMALIES["sequence-anomaly"], (twice,))
         itself = self._from_itself(failing) if told is None else None
-        if itself is not None and itself.anomaly.name == "internal-inconsistency":
+        if itself is not None and itself.anomaly.name == MISSED:
             told = itself
         if told is None:
             # what an answer says by itself counts only where no committed versions give it
@@ -165,7 +170,7 @@ class _Builder:
             told = itself if itself is not None and told.anomaly.name == "unclassified" else told
         if told.anomaly.name == "unclassified" and self._verdict.scope is not Scope.EVERY_ORDER:
             return None  # another order may explain it
-        lost = None if rerun is None else self._lost(failing)
+        lost = None if rerun is None or _is_of_concurrent(told, self._log) else self._lost(failing)
         anomaly = told.anomaly if lost is None else ANOMALIES["lost-commit"]
         return Account(
             anomaly.name,
@@ -243,6 +248,15 @@ class _Builder:
             tuple(sights(rerun, sorted((*members, *others)))),
         )
 
+    def _lost_update(self, prefix: Log) -> _Told | None:
+        """Of a log that real time excludes in a serial order: the update that was lost in an order that keeps real
+        time, if that is how it is explained where transactions may read old states."""
+        verdict = self._decide(prefix, _OLD_STATES, self._effort.half())
+        if verdict.witness is None:
+            return None
+        told = self._from_levels(Rerun(prefix, self._library, verdict.witness, _OLD_STATES), _OLD_STATES)
+        return told if told is not None and _is_of_concurrent(told, self._log) else None
+
     def _cycle(self, rerun: Rerun, core: list[int], level: Level | None) -> list[Possible] | None:
         assert level is not None
         sessions, real_time, at_start = level.session, level.real_time, level.horizon.at_start
@@ -318,6 +332,9 @@ class _Builder:
             if self._verdict.claim is None:
                 return _Told(ANOMALIES["unclassified"], ())
             return _Told(ANOMALIES["impossible-error" if "error" in explanation else "wrong-answer"], ())
+        missed = missed_write(before, transaction, difference.statement)
+        if missed is not None:
+            return _Told(ANOMALIES[MISSED], (missed,))
         name, chain = told_by_values(before, self._first(failing + 1), transaction, difference)
         if name in ("garbage-read", "wrong-answer") and counts_wrong(
             self._first(failing + 1), self._library, _WEAKEST, transaction.id, self._effort.budget
@@ -352,13 +369,29 @@ class _Builder:
             return None
 
     def _next(self, anomaly: Anomaly, holds: tuple[str, ...]) -> tuple[str, ...]:
-        found = [anomaly.check]
-        outside = ANOMALIES["garbage-read"].check
+        found = [advice(anomaly.check, self._log.header)]
+        outside = advice(OUTSIDE, self._log.header)
         if outside not in found:
             found.append(outside)
         if holds:
             found.append(f"does the application need more than {holds[0]}? the log keeps that level up to here")
         return tuple(found)
+
+
+def _is_of_concurrent(told: _Told, log: Log) -> bool:
+    """Whether it is an update that one transaction lost by another that ran at the same time, so that the write that is
+    not there any more was put over."""
+    if told.anomaly.name not in ("lost-update", "write-conflict"):
+        return False
+    members = {edge.earlier for edge in told.chain}
+    found = [transaction for transaction in log.transactions if transaction.id in members]
+    return not any(_is_over(one, other) for one in found for other in found)
+
+
+def _is_over(one: Transaction, other: Transaction) -> bool:
+    """Whether the client had the answer of one before it began the other."""
+    both = one.returned is not None and other.invoked is not None and one.clock == other.clock
+    return both and (one.returned or 0) < (other.invoked or 0)
 
 
 _Both = tuple[Edge, Edge]

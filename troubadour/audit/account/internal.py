@@ -7,20 +7,30 @@ order. Does not know which of the versions were ever there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from sql_semantics.errors import Unsupported
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.library import SqlLibrary
+from sql_semantics.run.memory import MemoryView
+from sql_semantics.view import Row
+from troubadour.audit.account.rerun import Rerun
 from troubadour.audit.explain import name, value_text
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.observations.lifecycle import Fate
+from troubadour.execution.observations.observation import mismatch
+from troubadour.execution.prepared import PreparedStatement
 from troubadour.model.account import Edge
-from troubadour.model.log import Log, TransactionId
+from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree, reads_once
 from troubadour.search.problem.budget import Budget
 from troubadour.search.problem.problem import OutOfTime, Problem
+
+MISSED = "internal-inconsistency"
+"""What it is called where a transaction does not see what it wrote."""
+STATES = 50
+"""The newest states of an explained log on which it is asked whether an own write was missed."""
 
 _Said = tuple[int, Known]
 """A statement, and what it says of a row."""
@@ -34,9 +44,52 @@ def contradicts_itself(
     try:
         problem = Problem(log, library, rows, isolation=level, budget=budget, unknown=unknown)
         item = problem.index_of(identifier)
-        return _Own(problem, item).first() if reads_once(problem, problem.levels[item]) else None
+        held = problem.levels[item]
+        found = _Own(problem, item).first() if not held.dirty else None
+        # what was read twice tells something only of a transaction that reads each row once
+        return found if found is None or found[0] == MISSED or reads_once(problem, held) else None
     except (Unsupported, OutOfTime):
         return None
+
+
+def missed_write(before: Rerun, transaction: Transaction, statement: int) -> Edge | None:
+    """An answer that would be right if the transaction had not written before, in some state of the explained log:
+    which write it misses; None where there is none."""
+    prepared = before.prepared(transaction)
+    earlier = [one for one in prepared.statements[:statement] if _is_write(one)]
+    asked = prepared.statements[statement]
+    if not earlier or asked.program is None:
+        return None
+    left_out = [*([one] for one in reversed(earlier)), *([earlier] if len(earlier) > 1 else [])]
+    for state in range(len(before), max(-1, len(before) - STATES), -1):
+        rows = before.rows_at(state)
+        for missed in left_out:
+            kept = [one for one in earlier if one not in missed]
+            if _answers(rows, [*kept, asked]) and not _answers(rows, [*earlier, asked]):
+                own, index = name(transaction.id), missed[-1].index
+                text = (
+                    f"{own}'s statement {statement + 1} answers as if its statement {index + 1} had not written "
+                    f"what it wrote"
+                )
+                return Edge("internal", transaction.id, transaction.id, text, statement=statement)
+    return None
+
+
+def _is_write(one: PreparedStatement) -> bool:
+    return one.judged.fate is Fate.RUN and one.program is not None and not one.program.read_only
+
+
+def _answers(rows: Mapping[str, Sequence[Row]], statements: Sequence[PreparedStatement]) -> bool:
+    """Whether the last of some statements answers as observed, run one after another on the rows of a state."""
+    view = MemoryView(rows)
+    try:
+        for one in statements:
+            assert one.program is not None
+            view.begin()
+            outcome = one.program.run(view, one.arguments)
+        return mismatch(statements[-1].observation, outcome) is None
+    except (SqlError, Unsupported):
+        return False
 
 
 class _Own:
@@ -64,7 +117,7 @@ class _Own:
                 now = statement.index, known
                 if place in self._left:
                     if not may_agree(known, self._left[place][1]):
-                        return "internal-inconsistency", self._edge(place, self._left[place], now, "left")
+                        return MISSED, self._edge(place, self._left[place], now, "left")
                 elif place in self._read and not may_agree(known, self._read[place][1]):
                     before = self._read[place]
                     if known is None or before[1] is None:

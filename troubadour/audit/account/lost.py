@@ -18,6 +18,7 @@ from sql_semantics.view import Row
 from troubadour.audit.account.rerun import Rerun
 from troubadour.audit.account.rows import answered, observed
 from troubadour.execution.observations.lifecycle import Fate
+from troubadour.execution.observations.observation import mismatch
 from troubadour.model.account import Lost
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.verdict import Status, Verdict
@@ -27,6 +28,8 @@ MOMENTS = 4
 to start again."""
 TRIED = 3
 """Places to cut that are decided, those after which most goes well."""
+TELLING = 2
+"""Transactions that must miss what was lost: what one alone misses, it read of an old state."""
 AFTERWARDS = 200
 """Transactions after a moment that are run on what is left."""
 
@@ -49,6 +52,8 @@ def lost_commits(
             after = {before.at(place).id for place in positions[kept:] if before.at(place).status == "committed"}
             gone = {before.at(place).id for place in positions[kept:] if before.rows_written(place)} & after
             if not gone:
+                continue
+            if _telling(before, before.rows_at(len(positions)), later[:AFTERWARDS]) < TELLING:
                 continue
             rest = [one for one in log.transactions if one.id not in after]
             if decide(Log(log.header, rest, log.digest)).status is Status.CORRECT:
@@ -106,6 +111,32 @@ def _runs_well(before: Rerun, state: Mapping[str, Sequence[Row]], later: Sequenc
         except (SqlError, Unsupported):
             return number
     return len(later)
+
+
+def _telling(before: Rerun, state: Mapping[str, Sequence[Row]], later: Sequence[Transaction]) -> int:
+    """How many transactions answer otherwise than they would, one after another, where nothing was lost; a write that
+    answers so counts for itself, as it met the newest rows."""
+    view = MemoryView({table: list(rows) for table, rows in state.items()})
+    count = 0
+    for transaction in later:
+        count += _misses(before, view, transaction)
+    return count
+
+
+def _misses(before: Rerun, view: MemoryView, transaction: Transaction) -> int:
+    for one in before.prepared(transaction).statements:
+        if one.judged.fate is not Fate.RUN or one.program is None:
+            continue
+        view.begin()
+        try:
+            differs = mismatch(one.observation, one.program.run(view, one.arguments)) is not None
+        except SqlError:
+            differs = True
+        except Unsupported:
+            return 0
+        if differs:
+            return 1 if one.program.read_only else TELLING
+    return 0
 
 
 def _told(log: Log, gone: set[TransactionId], before: Rerun, kept: int) -> Lost:
