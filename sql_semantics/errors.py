@@ -33,6 +33,10 @@ NAMED = 160
 """Characters of a construct's name; what a statement computes may be part of it."""
 
 
+class UnknownLabel(SqlError):
+    """A text that is no label of an enum: an error, or a label that the schema's definition lacks."""
+
+
 class Unsupported(SqlSemanticsError):
     """A construct outside the modelled fragment; `construct` names it in the user's words, briefly."""
 

@@ -496,6 +496,7 @@ DUCKDB = Rules(
         shifts="checked",
         double_pipe_joins=True,
         like_escape="",
+        trailing_escape="unknown",
         like_ignores_case=False,
         extremes_skip_nulls=True,
         concat_skips_nulls=True,

@@ -500,6 +500,7 @@ MYSQL = Rules(
         shifts="unsigned",
         double_pipe_joins=False,
         like_escape="\\",
+        trailing_escape="itself",
         like_ignores_case=False,
         extremes_skip_nulls=False,
         concat_skips_nulls=False,

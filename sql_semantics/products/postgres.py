@@ -518,6 +518,7 @@ POSTGRES = Rules(
         shifts="modulo_width",
         double_pipe_joins=True,
         like_escape="\\",
+        trailing_escape="fails where reached",
         like_ignores_case=False,
         extremes_skip_nulls=True,
         concat_skips_nulls=True,

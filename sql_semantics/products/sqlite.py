@@ -475,6 +475,7 @@ SQLITE = Rules(
         shifts="either_way",
         double_pipe_joins=True,
         like_escape="",
+        trailing_escape="never matches",
         like_ignores_case=True,
         extremes_skip_nulls=False,
         concat_skips_nulls=True,

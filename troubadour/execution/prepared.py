@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, Unsupported
+from sql_semantics.errors import MisfitParameters, SqlError, UnknownLabel, UnknownTable, Unsupported
 from sql_semantics.frontend import AT_ONCE
 from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, Definition, DropTable
 from sql_semantics.ir.programs import OpenCursor, Perform, ReturnQuery, RowLoop
@@ -44,7 +44,7 @@ from sql_semantics.run import Arguments
 from sql_semantics.run.writes.rows.references import may_overlook
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import TEXT, SqlType, Value
+from sql_semantics.values.types import DOUBLE, SQLITE_NUMBER, TEXT, SqlType, Value
 from troubadour.execution.boundaries import misplaced
 from troubadour.execution.observations.lifecycle import RUN, Fate, Judged, Step, UnclearFate, judge
 from troubadour.execution.observations.misfits import beyond_model, counted, lacks_column, misshapen
@@ -251,7 +251,7 @@ def prepare_statement(
         undone = transaction.status != "committed" and statement.error is None
         if library.dialect.rules.running.definitions_commit and (undone or len(transaction.statements) > 1):
             _refuse_commit(program.statement)
-        types = _types_of(program, library.catalog)
+        types = _types_of(program, library)
         statement = _as_far_as_judged(statement, program.statement, transaction)
         try:
             statement = counted(statement, types, library.dialect)
@@ -263,9 +263,8 @@ def prepare_statement(
             raise beyond_model(error, program.statement, library.dialect.name) or error from error
         return PreparedStatement(statement, index, program, arguments, observed)
     except SqlError as error:
-        if statement.error is None and not statement.outcome_unknown and lacks_column(error, library):
-            told = f"the schema lacks a column that the statement names ({error.message})"
-            raise LogError(f"{_address(transaction, index)}: {told}; is it older than the log?") from error
+        if statement.error is None and not statement.outcome_unknown:
+            _check_schema(error, transaction, index, library)
         return _unbound(statement, index, error)
     except Unsupported as error:
         if statement.error is not None:
@@ -360,12 +359,15 @@ def _argument(json: JsonValue, type: SqlType | None, dialect: Dialect | None) ->
             raise misfit from None
 
 
-def _types_of(program: Program, catalog: Catalog) -> tuple[ResultTypes, ...] | None:
-    """`result_types`, once for each program."""
+def _types_of(program: Program, library: SqlLibrary) -> tuple[ResultTypes, ...] | None:
+    """`result_types`, once for each program; in SQLite integers stand among floats."""
     if "result types" not in program.remembered:
-        program.remembered["result types"] = result_types(program.statement, catalog)
-    found: tuple[ResultTypes, ...] | None = program.remembered["result types"]
-    return found
+        found = result_types(program.statement, library.catalog)
+        if found is not None and library.dialect.rules.types.values_have_classes:
+            found = tuple(tuple(SQLITE_NUMBER if type == DOUBLE else type for type in types) for types in found)
+        program.remembered["result types"] = found
+    types: tuple[ResultTypes, ...] | None = program.remembered["result types"]
+    return types
 
 
 def result_types(statement: BoundStatement, catalog: Catalog) -> tuple[ResultTypes, ...] | None:
@@ -444,6 +446,16 @@ def _breaks(statement: BoundStatement) -> bool:
 
 def _types(outputs: Sequence[OutputColumn]) -> ResultTypes:
     return tuple([output.expression.type for output in outputs])
+
+
+def _check_schema(error: SqlError, transaction: Transaction, index: int, library: SqlLibrary) -> None:
+    """Raises LogError or UnsupportedStatement where a text that the DBMS took seems wrong for what the schema lacks."""
+    if lacks_column(error, library):
+        told = f"the schema lacks a column that the statement names ({error.message})"
+        raise LogError(f"{_address(transaction, index)}: {told}; is it older than the log?") from error
+    if isinstance(error, UnknownLabel):
+        construct = f"a label that no definition has ({error.message})"
+        raise UnsupportedStatement(construct, transaction.id, index) from error
 
 
 def _unread(library: SqlLibrary) -> str:

@@ -69,9 +69,9 @@ class Header:
 
 
 def _plain(text: str, dialect: str) -> str:
-    """The text without block comments; ``$1`` stays as it is."""
+    """The text without block comments, and ``$1`` as a quoted name, which the parser takes for no quote of a text."""
     found = rewrite(text, dialect, positional=False, named=False)
-    return re.sub(r" :(bound_\d+) ", lambda match: f"${int(found.keys[match.group(1)]) + 1}", found.text)
+    return re.sub(r" :(bound_\d+) ", lambda match: f'"${int(found.keys[match.group(1)]) + 1}"', found.text)
 
 
 def read_header(text: str, dialect: Dialect) -> Header:

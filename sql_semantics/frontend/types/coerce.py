@@ -37,6 +37,7 @@ from sql_semantics.values.types import (
     NUMERIC,
     REAL,
     SQLITE_JSON,
+    SQLITE_NUMBER,
     TEMPORAL_KINDS,
     TEXT,
     UNMODELLED_KINDS,
@@ -326,7 +327,8 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
     if not all(bare):
         target = common_type([item.type for item, empty in zip(values, bare, strict=True) if not empty], context, what)
     if rules.values_have_classes and target.kind in NUMBER_KINDS:
-        return values, target  # an integer stays one among floats
+        mixed = not comparing and target.kind in FLOAT_KINDS and any(v.type.kind in INTEGER_KINDS for v in values)
+        return values, SQLITE_NUMBER if mixed else target  # an integer stays one among floats
     if rules.common_decimals == "converted" and target.kind is Kind.NUMERIC and not comparing:
         return [item if item.type == target else Cast(item, target) for item in values], target
     values = [cast(item, target) for item in values]

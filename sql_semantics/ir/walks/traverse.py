@@ -237,7 +237,8 @@ def _raises(expr: Expr) -> bool:
         case Unary(op):
             return op == "-"
         case Like():
-            return not isinstance(expr.pattern, Const)
+            pattern = expr.pattern
+            return not isinstance(pattern, Const) or str(pattern.value).endswith(expr.escape or "\\")
         case Function(name):
             return bool(errors_of(name))
         case Invoke():

@@ -149,6 +149,10 @@ class ValueRules:
     """Whether || joins texts, whatever the settings (MySQL 7.1.11: as sql_mode says)."""
     like_escape: str
     """What takes a character of a LIKE pattern for itself without ESCAPE; empty for nothing."""
+
+    trailing_escape: Literal["fails where reached", "itself", "never matches", "unknown"]
+    """What an escape character is that ends the pattern of LIKE: an error of a match that comes there with some of the
+    text left; a character like another; what nothing is like; or nothing that is read here."""
     like_ignores_case: bool
     """Whether LIKE takes letters of both cases for equal by default (SQLite, Core Functions)."""
     extremes_skip_nulls: bool

@@ -287,14 +287,15 @@ def _like_function(dialect: Dialect, escape: str | None, ignore_case: bool, may:
         ignore_case = True
 
     def match(text: str, pattern: str) -> bool:
-        return like(text, pattern, character, ignore_case, may)
+        return like(text, pattern, character, ignore_case, may, rules.trailing_escape)
 
     if equal_by_code_points(rule) or rule is not TextRule.UNKNOWN:
         return match
 
     def match_unknown(text: str, pattern: str) -> bool:
-        exact = like(text, pattern, character, False, may)
-        if not (text.isascii() and pattern.isascii()) or exact != like(text, pattern, character, True, may):
+        exact = like(text, pattern, character, False, may, rules.trailing_escape)
+        folded = like(text, pattern, character, True, may, rules.trailing_escape)
+        if not (text.isascii() and pattern.isascii()) or exact != folded:
             raise Unsupported("LIKE under an unknown collation")
         return exact
 

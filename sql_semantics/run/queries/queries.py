@@ -84,7 +84,7 @@ def _series(query: Series, dialect: Dialect, may: bool) -> Rows:
         if step == 0:
             raise SqlError("22023", "step size cannot equal zero", may=may)
         numbers = range(start, stop + (1 if step > 0 else -1), step)
-        if len(numbers) > SERIES_LIMIT:
+        if (stop - start) // step >= SERIES_LIMIT:
             raise Unsupported(f"generate_series of more than {SERIES_LIMIT} rows")
         return [(number,) for number in numbers]
 

@@ -122,6 +122,10 @@ class Draft:
             return "()"
         return f"{self.emitter.name(compile_row(expressions, self.dialect))}({row}, (), frame)"
 
+    def values(self, expressions: Sequence[Expr]) -> str:
+        """Source of a tuple of values that hang on no row."""
+        return "(" + "".join(f"{self.value(item)}, " for item in expressions) + ")"
+
     # --- bodies ---------------------------------------------------------------------------------------------------
 
     @contextmanager

@@ -196,7 +196,7 @@ def return_(w: Draft, values: Sequence[Expr]) -> None:
         if w.handlers:
             w.line(f"{name} = _unset")
         with w.guarded():
-            w.line(f"{name} = {w.value(values[0]) if single else w.row(values, '()')}")
+            w.line(f"{name} = {w.value(values[0]) if single else w.values(values)}")
         if w.handlers:
             with w.inside(f"if {name} is _unset:"):
                 w.line("raise _failed_return()")

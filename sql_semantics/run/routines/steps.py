@@ -79,7 +79,7 @@ def simple(w: Draft, statement: Statement) -> None:
         case Perform():
             perform(w, statement)
         case ReturnNext(values):
-            w.line(f"_rows.append({w.row(values, '()')})")
+            w.line(f"_rows.append({w.values(values)})")
         case ReturnQuery(query, row, found, count):
             name = w.fresh("_q")
             w.line(f"{name} = _cut({query_source(w, query)}, view.choose)")

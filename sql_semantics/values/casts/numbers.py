@@ -83,6 +83,8 @@ def _float_to_integer(this: Conversion) -> Converter:
     cuts, overflows = this.rules.cuts_floats, this.rules.infinity_overflows
 
     def convert(value: Value) -> Value:
+        if isinstance(value, int):
+            return check(value)  # among floats, in SQLite
         number = float(value)  # type: ignore[arg-type]
         if not math.isfinite(number):
             if not overflows:

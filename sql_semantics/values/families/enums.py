@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.errors import UnknownLabel, Unsupported
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,7 +34,7 @@ class EnumFamily:
     def read(self, text: str, may: bool) -> Label:
         """The label of a text, letter by letter. Raises SqlError 22P02."""
         if text not in self.labels:
-            raise SqlError("22P02", f"invalid input value for enum {self.name}: {text[:40]!r}", may=may)
+            raise UnknownLabel("22P02", f"invalid input value for enum {self.name}: {text[:40]!r}", may=may)
         return Label(self.labels.index(text), text)
 
     def given(self, json: Any) -> Label:

@@ -107,7 +107,7 @@ def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
 def _unread(values: Iterable[JsonValue], type: SqlType, dialect: Dialect) -> str | None:
     """What is not modelled of some of these values of a column; None for nothing, or where one is no value of it."""
     rules = dialect.rules.values
-    numeric, dated = type.kind is Kind.NUMERIC, type.kind in DATETIME_KINDS and rules.dates_lack_parts
+    numeric, dated = type.kind is Kind.NUMERIC, type.kind in DATETIME_KINDS | {Kind.TIME} and rules.dates_lack_parts
     if type.kind not in FAMILY_KINDS and not (numeric or dated or rules.affinities):
         return None
     for value in values:

@@ -94,6 +94,8 @@ class Body:
         """An expression; what follows FROM makes it a query of one row."""
         if piece.find("FROM") < 0:
             return bind_value(piece, context, "an assignment")
+        if self.count is not None:
+            raise Unsupported(f"ROW_COUNT beside an assignment from a query ({piece.text})")
         bound = bind_value(tokens(f"(SELECT {piece.text})", "plpgsql"), context, "an assignment")
         if not isinstance(bound, ScalarQuery) or not single_row(bound.query):
             raise Unsupported(f"an assignment from a query that may have several rows ({piece.text})")

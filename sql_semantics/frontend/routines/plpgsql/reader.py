@@ -24,6 +24,7 @@ from sql_semantics.frontend.routines.bodies import (
 )
 from sql_semantics.frontend.routines.conditions import postgres_conditions
 from sql_semantics.frontend.routines.plpgsql.body import Body, label_of, name_of
+from sql_semantics.frontend.routines.plpgsql.counting import counted, refuse_failing
 from sql_semantics.frontend.routines.plpgsql.declarations import declare
 from sql_semantics.frontend.routines.plpgsql.statements import diagnostics, fetch_, jump, open_, raise_, return_
 from sql_semantics.frontend.routines.skeleton import Block, Branches, Choice, Item, Piece, Rounds, Simple
@@ -44,7 +45,7 @@ from sql_semantics.ir.programs import (
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import If, SetVariable, Statement, Together, Write
 from sql_semantics.ir.walks.nesting import nested
-from sql_semantics.values.types import BOOLEAN, INT, NULL, TEXT
+from sql_semantics.values.types import BIGINT, BOOLEAN, INT, TEXT
 
 _REFUSED = {
     "EXECUTE": "EXECUTE (dynamic SQL)",
@@ -69,7 +70,8 @@ def bind_body(routine: Body, block: Block, names: Names) -> tuple[Statement, ...
         start.append(SetVariable(variable.slot, Const(False, BOOLEAN)))
         names = replace(names, variables={"found": variable, **names.variables})
     if mentions(block, "ROW_COUNT"):
-        routine.count = routine.frame.slot("row_count", NULL).slot
+        routine.count = routine.frame.slot("row_count", BIGINT).slot
+        start.append(SetVariable(routine.count, Const(0, BIGINT)))
     return (*start, *bind_block(routine, block, names))
 
 
@@ -82,7 +84,7 @@ def bind_block(routine: Body, block: Block, names: Names) -> tuple[Statement, ..
     own: set[str] = set()
     for piece in block.declarations:
         names, statements = declare(routine, piece, names, own, label_of(block.label or ""))
-        start += statements
+        start += counted(statements, routine.count, routine.found)
     if block.exceptions is None:
         body = bind_items(routine, block.items, names)
     else:
@@ -107,12 +109,17 @@ def attempt(routine: Body, block: Block, names: Names) -> Statement:
         clauses.append((postgres_conditions(piece), bind_items(routine, items, inside)))
         after.append(routine.assigned)
     routine.assigned = frozenset.intersection(*after)
+    refuse_failing(body, routine.count)
     return Attempt(body, tuple(clauses), state.slot)
 
 
 def bind_items(routine: Body, items: Sequence[Item], names: Names) -> tuple[Statement, ...]:
     """A sequence of statements."""
-    return tuple(statement for item in items for statement in bind_item(routine, item, names))
+    return tuple(
+        statement
+        for item in items
+        for statement in counted(bind_item(routine, item, names), routine.count, routine.found)
+    )
 
 
 def bind_item(routine: Body, item: Item, names: Names) -> Sequence[Statement]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from sql_semantics.errors import SqlError, Unsupported
 
@@ -36,17 +37,23 @@ class Pattern:
         return True
 
 
+TrailingEscape = Literal["fails where reached", "itself", "never matches", "unknown"]
+"""What an escape character is that ends a pattern: an error of a match that comes there with some of the text left; a
+character like another; what nothing is like; or nothing that is read here."""
+
+
 @lru_cache(maxsize=4096)
-def like_pattern(pattern: str, escape: str, ignore_case: bool) -> Pattern | None:
-    """The LIKE pattern, read; None where it ends with the escape character (an error)."""
+def like_pattern(pattern: str, escape: str, ignore_case: bool, trailing: TrailingEscape) -> Pattern | None:
+    """The LIKE pattern, read; None where it ends with the escape character, and that is none of the text's."""
     pieces: list[list[str]] = [[]]
     index = 0
     while index < len(pattern):
         character = pattern[index]
         if escape and character == escape:
             index += 1
-            if index == len(pattern):
+            if index == len(pattern) and trailing != "itself":
                 return None
+            index -= index == len(pattern)
             pieces[-1].append(re.escape(pattern[index]))
         elif character == "%":
             pieces.append([])
@@ -59,11 +66,51 @@ def like_pattern(pattern: str, escape: str, ignore_case: bool) -> Pattern | None
     return Pattern(tuple(re.compile("".join(piece), flags) for piece in kept), tuple(map(len, kept)))
 
 
-def like(text: str, pattern: str, escape: str, ignore_case: bool, may: bool) -> bool:
-    """text LIKE pattern. Raises SqlError 22025 for a pattern that ends with the escape character."""
+def like(text: str, pattern: str, escape: str, ignore_case: bool, may: bool, trailing: TrailingEscape) -> bool:
+    """text LIKE pattern. Raises SqlError 22025 for a pattern that ends with the escape character, where that is an
+    error."""
     if ignore_case and not (text.isascii() and pattern.isascii()):
         raise Unsupported("LIKE without case beyond ASCII")
-    compiled = like_pattern(pattern, escape, ignore_case)
-    if compiled is None:
-        raise SqlError("22025", "LIKE pattern must not end with escape character", may=may)
-    return compiled.matches(text)
+    compiled = like_pattern(pattern, escape, ignore_case, trailing)
+    if compiled is not None:
+        return compiled.matches(text)
+    if trailing == "unknown":
+        raise Unsupported("a LIKE pattern that ends with the escape character")
+    if trailing == "fails where reached":
+        if ignore_case:
+            text, pattern, escape = text.lower(), pattern.lower(), escape.lower()
+        if _comes_to_the_end(text, 0, pattern, 0, escape):
+            raise SqlError("22025", "LIKE pattern must not end with escape character", may=may)
+    return False  # nothing is like it
+
+
+def _comes_to_the_end(text: str, start: int, pattern: str, index: int, escape: str) -> bool:
+    """Whether PostgreSQL, which tries the rest of a pattern wherever its first character stands behind a percent sign,
+    comes to the escape character that ends it (tried on 18.4)."""
+    while start < len(text) and index < len(pattern):
+        character = pattern[index]
+        if character == "%":
+            index += 1
+            while index < len(pattern) and pattern[index] in "%_":
+                if pattern[index] == "_":
+                    if start == len(text):
+                        return False
+                    start += 1
+                index += 1
+            escaped = pattern[index] == escape
+            if escaped and index + 1 == len(pattern):
+                return True
+            first = pattern[index + escaped]
+            places = (place for place in range(start, len(text)) if text[place] == first)
+            return any(_comes_to_the_end(text, place, pattern, index, escape) for place in places)
+        if character == escape:
+            index += 1
+            if index == len(pattern):
+                return True
+            character = pattern[index]
+        elif character == "_":
+            character = text[start]
+        if text[start] != character:
+            return False
+        start, index = start + 1, index + 1
+    return False
