@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from sql_semantics.errors import Unsupported
@@ -68,6 +68,20 @@ def _folded(text: str) -> str | None:
     if len(bare) == len(composed) and _PRINTABLE.match(bare):
         return bare.lower().rstrip(" ")
     return None
+
+
+def differ_for_certain(left: Sequence[object], right: Sequence[object]) -> bool:
+    """Whether two keys of the same columns differ under every collation: in a value that is no text, or in a text
+    whatever becomes of case, accents and trailing blanks."""
+    for one, other in zip(left, right, strict=True):
+        if not isinstance(one, str) or not isinstance(other, str):
+            if one != other:
+                return True
+            continue
+        first, second = _folded(one), _folded(other)
+        if first is not None and second is not None and first != second:
+            return True
+    return False
 
 
 def _equal_unknown(left: str, right: str) -> bool:

@@ -71,7 +71,7 @@ class Level:
     `locks`: what a query locks must not have been written since the snapshot either, and is not until the commit; the
     parent of a new reference is one that is read. `commits`: a commit that was answered before another was sent stands
     before it.
-    `holds`: what a transaction reads and writes stays as it is until it ends, which only guides the search.
+    `holds`: what a transaction writes or locks stays as it is until it ends, which only guides the search.
     `serial`: the transactions that ask for it stand in one serial order, beside the order of the commits:
     what they read of one another, and missed, in just those states makes no circle."""
 
@@ -282,6 +282,7 @@ _LEVELS = (
         rechecks=True,
         by_row=True,
         commits=True,
+        holds=True,
     ),
     Level(
         "mysql:repeatable-read",
@@ -294,6 +295,7 @@ _LEVELS = (
         dialect="mysql",
         acts=True,
         commits=True,
+        holds=True,
     ),
     Level(
         "mysql:serializable",

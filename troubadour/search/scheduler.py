@@ -37,7 +37,7 @@ from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
 from troubadour.search.symbolic.cegar import Unresolved
 from troubadour.search.symbolic.trace import SymbolicTrace
-from troubadour.search.turns import in_turns
+from troubadour.search.turns import in_turns, locks_all
 from troubadour.search.unhinted import THOROUGH, Unhinted
 
 FIRST_RUNS = 64
@@ -111,6 +111,7 @@ class Search:
         self._known: Known | None = None
         self._contradiction_asked = 0.0
         self._unlikely = 0
+        self._turns_left = True
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
@@ -124,7 +125,7 @@ class Search:
             if inferred is not None:
                 self.verified = inferred.verified
                 return inferred
-            found = self._in_turns() if is_asked else None
+            found = self._in_turns() if is_asked and locks_all(self.problem) else None
             if found is not None:
                 return found
             self._tightened.tighten()
@@ -140,10 +141,13 @@ class Search:
             self._tightened.loosen()
 
     def _in_turns(self) -> Found | None:
-        """How a search ends along the ends of transactions that keep their locks; None where that does not explain the
-        log, or is the hint order."""
+        """How a search ends along the ends of transactions that keep their locks, once; None where that does not
+        explain the log, or is the hint order."""
         problem = self.problem
-        turns = None if problem.order_recorded or problem.leaves_readings_open else in_turns(problem)
+        usable = self._is_whole and not (self._brief or self._near or problem.order_recorded)
+        usable = usable and self._turns_left and not problem.leaves_readings_open
+        self._turns_left = False
+        turns = in_turns(problem) if usable else None
         if turns is None or turns == self._judged:
             return None
         with problem.budget.step("turns of locks") as tally:
@@ -443,7 +447,7 @@ class Search:
         conflict = self._contradiction(CONTRADICTION_SECONDS)
         if conflict is not None:
             return Found(self.frontier.trace, self.verified, conflict=conflict)
-        explained = self._along_known() or self._along_sessions()
+        explained = self._in_turns() or self._along_known() or self._along_sessions()
         if explained is not None:
             return explained
         if self.problem.order_recorded:

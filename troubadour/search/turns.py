@@ -1,13 +1,18 @@
-"""The order in which transactions that keep all their locks until they end took turns (Eswaran et al. 1976, two-phase
+"""The order in which transactions that keep their locks until they end took turns (Eswaran et al. 1976, two-phase
 locking): the order of their ends.
 
-Of two that met, the later one had its lock, and so its answer, after the earlier one had let it go; and only then was
-its own COMMIT sent. A client may hear of its commit much later. Does not know what they read.
+Of two that met at a lock, the later one had it, and so its answer, after the earlier one had let it go; and only then
+was its own COMMIT sent. A client may hear of its commit much later. Does not know what they read.
 """
 
 from __future__ import annotations
 
 from troubadour.search.problem.problem import Problem
+
+
+def locks_all(problem: Problem) -> bool:
+    """Whether all that is read is locked, too, so that the order of ends is one in which all ran one after another."""
+    return all(problem.levels[item].holds and problem.levels[item].horizon.latest for item in problem.judged)
 
 
 def in_turns(problem: Problem) -> list[int] | None:

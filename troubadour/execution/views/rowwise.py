@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.walks.effects import within
+from sql_semantics.values.text import differ_for_certain
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.free.choices import Choices, Execution, Looked, concrete
@@ -213,9 +214,13 @@ class ActingView(RowView):
         found: Found = []
         for row in rows:
             version = concrete(row, self._read(row))
-            if version is None or tuple([version[column] for column in columns]) in touched:
+            if version is None:
                 continue
-            if not exact and (row in self._own or row.at(self._states.length) is None):
+            key = tuple([version[column] for column in columns])
+            if key in touched:
+                continue
+            unsure = not exact and (row in self._own or row.at(self._states.length) is None)
+            if unsure and not all(differ_for_certain(key, other) for other in touched):
                 raise Unsupported("the snapshot's version of a row, where another text may be the same key")
             found.append((row, version))
         return self._completed(table, found)
