@@ -18,6 +18,7 @@ from typing import Any
 import psycopg
 import pymysql
 
+from benchmarks.mixed.hot import hot_shapes
 from benchmarks.mixed.shapes import SHAPES, Program, Row, Shape
 from troubadour.record import recorder
 
@@ -72,12 +73,18 @@ def plan(product: str, seed: int, number: int) -> Plan:
     )
 
 
+def shape_of(plan: Plan) -> Shape:
+    """What the transactions of a run do."""
+    return SHAPES.get(plan.shape) or hot_shapes(plan.product)[plan.shape]
+
+
 def drawn(plan: Plan, client: int) -> Iterator[tuple[str, bool, Program]]:
     """The transactions of a client: level, whether it is declared READ ONLY, program."""
     random = Random(f"{plan.product}/{plan.seed}/{plan.number}/{client}")
     levels = [level for level, weight in plan.levels.items() for _ in range(weight)]
+    draw = shape_of(plan).draw
     for _ in range(client, plan.transactions, plan.clients):
-        program = SHAPES[plan.shape].draw(random)
+        program = draw(random)
         yield random.choice(levels), random.random() < plan.read_only, program
 
 
@@ -85,7 +92,7 @@ def recorded(plan: Plan, dsn: str, log: Path) -> None:
     """Run a plan on a server, and keep its log. `dsn`: of PostgreSQL, or ``mysql://`` for MariaDB; the tables of the
     shape are made anew there, and dropped in the end. The clients' timing, and so the log, is another each time."""
     server = _mariadb(dsn) if plan.product == "mariadb" else _postgres(dsn)
-    shape = SHAPES[plan.shape]
+    shape = shape_of(plan)
     with _tables(server, shape):
         try:
             # the first recorded connection captures the tables

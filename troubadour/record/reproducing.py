@@ -83,7 +83,7 @@ def _on_postgres(schedule: Schedule, dsn: str) -> list[Given]:
                 for sql in schedule.setup:
                     setup.execute(sql.encode())
             sessions = {name: stack.enter_context(_session(place, schedule.isolation)) for name in schedule.sessions}
-            return _in_turns(schedule, stack, lambda step: _send(sessions[step.session], step))
+            return _in_turns(schedule, stack, lambda step: send_postgres(sessions[step.session], step))
     except psycopg.Error as error:
         raise RecordError(f"the server: {error}") from error
 
@@ -102,7 +102,7 @@ def _on_mysql(schedule: Schedule, dsn: str) -> list[Given]:
                 with sessions[name].cursor() as cursor:
                     cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {schedule.isolation}")
                     cursor.execute("START TRANSACTION")
-            return _in_turns(schedule, stack, lambda step: _send_mysql(sessions[step.session], step))
+            return _in_turns(schedule, stack, lambda step: send_mysql(sessions[step.session], step))
     except pymysql.MySQLError as error:
         raise RecordError(f"the server: {error}") from error
 
@@ -131,7 +131,8 @@ def _session(dsn: str, isolation: str) -> Any:
         yield connection
 
 
-def _send(connection: Any, step: Sent) -> Given:
+def send_postgres(connection: Any, step: Sent) -> Given:
+    """Send a step on a connection of psycopg that is `adapt`-ed."""
     try:
         cursor = connection.execute(step.sql.encode())
         if cursor.description is None:
@@ -142,7 +143,8 @@ def _send(connection: Any, step: Sent) -> Given:
         return Given(step, None, None, error.sqlstate or "08000")
 
 
-def _send_mysql(connection: Any, step: Sent) -> Given:
+def send_mysql(connection: Any, step: Sent) -> Given:
+    """Send a step on a connection of PyMySQL."""
     import pymysql
 
     try:

@@ -47,7 +47,7 @@ def schedule_of(verdict: Verdict, log: Log, library: SqlLibrary) -> Schedule | N
     members = [one for one in log.transactions if one.id in wanted]
     names = {one.id: f"s{number}" for number, one in enumerate(members, 1)}
     steps = tuple(
-        _sent(names[one.id], statement, library)
+        sent_of(names[one.id], statement, library)
         if statement is not None
         else Sent(names[one.id], "COMMIT" if one.status != "aborted" else "ROLLBACK")
         for one, statement in _in_order(list(_in_time(members)), account.sights)
@@ -76,7 +76,8 @@ def level_in_sql(isolation: str) -> str:
     return next((sql for ending, sql in _SQL_LEVELS if isolation.endswith(ending)), "READ COMMITTED")
 
 
-def _sent(session: str, statement: Statement, library: SqlLibrary) -> Sent:
+def sent_of(session: str, statement: Statement, library: SqlLibrary) -> Sent:
+    """A statement as a step, with its parameters in it. Raises Unsupported for one that cannot be written so."""
     results = statement.results
     return Sent(
         session,

@@ -1,0 +1,97 @@
+"""One recorded run: its verdict, and what became of its witness on the server. Does not know how it was recorded."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.audit import library_of
+from benchmarks.replayed.course import NotDriven, course_of
+from benchmarks.replayed.driving import PRODUCTS, Contents, Disagreed, as_texts, drive
+from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
+from troubadour.audit.driver import Options, audit, stats_of
+from troubadour.formats import read_log
+from troubadour.model.log import Log, Transaction
+from troubadour.model.verdict import Status
+from troubadour.model.witness import Witness
+from troubadour.replay import Replay, check
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """`refused`: witnesses that replay refused before; `driven`: ``agreed``, ``disagreed``, or why the witness was not
+    driven; `answers`: how many were compared; `cpu`: of the audit, in seconds."""
+
+    verdict: str
+    committed: int
+    refused: int
+    driven: str
+    answers: int
+    cpu: float
+    text: str
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing is to be looked at."""
+        return self.verdict == Status.CORRECT.value and not self.refused and self.driven != "disagreed"
+
+
+def told_of(path: Path, product: str, dsn: str, timeout: float) -> Told:
+    """Audit a log at its own levels, and drive its witness on a server of the product."""
+    begun = time.process_time()
+    log = read_log([path])
+    library = library_of(log)
+    options = Options(None, timeout=timeout)
+    verdict = audit(log, library, options)
+    cpu = time.process_time() - begun
+    replays = [one for one in stats_of(options.budget) if one.step == "replay"]
+    refused = sum(one.tried - one.helped for one in replays)
+    text = f"{verdict.verified_prefix} of {log.committed}, at {verdict.failing_transaction}: "
+    text += str(verdict.explanation or verdict.reason)
+    driven, answers = "", 0
+    if verdict.status is Status.CORRECT and verdict.witness is not None:
+        driven, answers, text = _driven(log, library, verdict.witness, product, dsn)
+    return Told(verdict.status.value, log.committed, refused, driven, answers, cpu, text)
+
+
+ATTEMPTS = 40
+"""Courses that are tried of one witness, each with one statement sent earlier than in the one before."""
+
+
+def _driven(log: Log, library: SqlLibrary, witness: Witness, product: str, dsn: str) -> tuple[str, int, str]:
+    """What became of it, how many answers were compared, and which one was otherwise. The witness says in which order
+    transactions end and what they read; when in between a statement that writes was sent it leaves open."""
+    try:
+        course, states = course_of(log, witness, library), _states(log, witness, library)
+        changes = [place == 0 or states[place] != states[place - 1] for place in range(len(states))]
+        for _ in range(ATTEMPTS):
+            with PRODUCTS[product](dsn, log, library) as server:
+                try:
+                    return "agreed", drive(server, course, states), ""
+                except Disagreed as error:
+                    part, number = error.part, error.number
+                    suspected = range(len(part.steps) - 1 if number is None else number, -1, -1)
+                    if any(part.earlier(one, changes) for one in suspected):
+                        continue
+                    if part.apart & {*suspected}:
+                        raise NotDriven("rows of several moments in one statement") from error
+                    if number is not None and part.steps[number].error is not None:
+                        raise NotDriven("an error that no state before the end gives") from error
+                    return "disagreed", 0, str(error)
+        raise NotDriven("too many ways to send what writes")
+    except (NotDriven, Unsupported) as error:
+        return str(error), 0, ""
+
+
+def _states(log: Log, witness: Witness, library: SqlLibrary) -> list[Contents]:
+    """What the tables hold after each transaction of the order, as replay has it."""
+    found: list[Contents] = []
+
+    def placed(transaction: Transaction, replay: Replay) -> None:
+        tables = replay.store.tables.items()
+        found.append({name: as_texts(table.newest.values()) for name, table in tables})
+
+    assert check(log, witness, library, isolation=None, placed=placed) is None
+    return found
