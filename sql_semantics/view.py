@@ -49,6 +49,10 @@ class View(Protocol):
     def resume(self, mark: Mark) -> None:
         """The function is over: what is read from now on, until the next `begin`, its caller reads."""
 
+    def aside(self) -> View:
+        """What the subqueries of the UPDATE under way read: the view itself, unless they read a snapshot beside the
+        rows that it writes (InnoDB at READ COMMITTED, ha_innobase::store_lock)."""
+
     def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """A row that the execution has found with these values, as it is met when it is written or locked; None where
         it is gone. The values themselves, the same object, where `rechecks` is False or the row is no newer. Without

@@ -29,6 +29,10 @@ class DelegatingView:
         """As the view below."""
         self._view.resume(mark)
 
+    def aside(self) -> View:
+        """Itself."""
+        return self
+
     def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """As the view below."""
         return self._view.current(table, row, values, locks=locks)

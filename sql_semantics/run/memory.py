@@ -159,6 +159,10 @@ class MemoryView:
             self._journal = []
         return len(self._journal)
 
+    def aside(self) -> MemoryView:
+        """Itself."""
+        return self
+
     def attempting(self, step: int) -> None:
         """See `View`."""
 

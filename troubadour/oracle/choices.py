@@ -85,6 +85,7 @@ class ExecutionReads:
         self._sizes: list[int] = []
         self._states: dict[tuple[int, int], int] = {}
         self._met: dict[tuple[int, int], int] = {}
+        self._beside: dict[tuple[int, int], int] = {}
 
     def state(self, execution: tuple[int, int], default: int, /) -> int:
         """See `replay.view.StatementReads`."""
@@ -100,6 +101,12 @@ class ExecutionReads:
         del default
         earliest = max(kept, self._oldest[execution[0]], *self._states.values(), 0)
         return self._states.setdefault(execution, earliest)
+
+    def beside(self, execution: tuple[int, int], state: int, /) -> int:
+        """See `replay.view.StatementReads`."""
+        if execution not in self._beside:
+            self._beside[execution] = self._states[execution] = state + self._turn(self._newest - state + 1)
+        return self._beside[execution]
 
     def newest(self, execution: tuple[int, int], state: int, default: int | None, /) -> int | None:
         """See `replay.view.StatementReads`."""
@@ -126,7 +133,7 @@ class ExecutionReads:
 
     def again(self) -> None:
         """The same assignment, for another run, which may come to more choices."""
-        self._states, self._met = {}, {}
+        self._states, self._met, self._beside = {}, {}, {}
         self._used, self._turns = max(self._used, self._turns), 0
 
     def advance(self) -> bool:

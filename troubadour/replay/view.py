@@ -5,16 +5,17 @@ A `sql_semantics.view.View` over the store. Does not know which states the level
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.walks.effects import within
 from sql_semantics.outcome import Locked
+from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.writes.rows.chosen import last_rowid
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Acting, Mark, Row, RowId
+from sql_semantics.view import Acting, Mark, Row, RowId, View
 from troubadour.execution.observations.locked_rows import Claim
 from troubadour.model.log import TransactionId
 from troubadour.replay.clustered import KeysWritten
@@ -142,6 +143,24 @@ class WitnessView:
             self._address, self._state, self._newest, self._in_moments, exceptions = mark
             if self._by_row:
                 self._exceptions = exceptions
+
+    def aside(self) -> View:
+        """The subqueries of an UPDATE that takes its rows one by one read the state in which it begins."""
+        if not self._in_moments:
+            return self
+        assert self._statements is not None
+        self._state = self._statements.beside(self._address, self._state)
+        self.taken[self._address] = self._state, None
+        return _Aside(self)
+
+    def in_one_state(self, read: Callable[[], Iterable[tuple[RowId, Row]]]) -> list[tuple[RowId, Row]]:
+        """What is read where no row comes from a state of its own."""
+        before = self._exceptions, self._in_moments
+        self._exceptions, self._in_moments = None, False
+        try:
+            return list(read())
+        finally:
+            self._exceptions, self._in_moments = before
 
     def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """The row as it is when the statement writes or locks it: nobody else writes it before the commit."""
@@ -422,6 +441,22 @@ class WitnessView:
         del self.outdated[outdated:]
         self.writes = {table: rows.copy() for table, rows in writes.items()}
         self._inserted = inserted.copy()
+
+
+class _Aside(DelegatingView):
+    """What subqueries see beside the rows that are taken one by one."""
+
+    def __init__(self, view: WitnessView) -> None:
+        super().__init__(view)
+        self._whole = view
+
+    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """See `View`."""
+        return self._whole.in_one_state(lambda: self._whole.scan(table))
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """See `View`."""
+        return self._whole.in_one_state(lambda: self._whole.lookup(table, columns, key))
 
 
 def _held(stored: StoredTable, columns: tuple[int, ...], key: Row, own: Collection[RowName] | None) -> Found | None:

@@ -17,7 +17,7 @@ from sql_semantics.guarded.paths.opaque import Unknown, lazy, plain, scalars_of
 from sql_semantics.guarded.paths.running import Explorer
 from sql_semantics.terms import Scalar, Term
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Acting, GuardedRow, GuardedView, Mark, RowId
+from sql_semantics.view import Acting, GuardedRow, GuardedView, Mark, RowId, View
 
 Scalars = tuple[Scalar, ...]
 
@@ -204,6 +204,10 @@ class DecidingView:
     def savepoint(self) -> Mark:
         """See `View`."""
         return self._own.copy(), self._insertions.copy(), self._first.copy()
+
+    def aside(self) -> View:
+        """Itself: such levels are not decided on symbolic rows."""
+        return self
 
     def attempting(self, step: int) -> None:
         """See `View`."""

@@ -25,6 +25,7 @@ from sql_semantics.run.expressions.expressions import (
     compile_predicate,
     compile_row,
 )
+from sql_semantics.run.expressions.frames import query_frame
 from sql_semantics.run.queries.join import compile_matches
 from sql_semantics.run.queries.locking import compile_retest, rechecked
 from sql_semantics.run.queries.order import limit_value, sort_rows
@@ -268,7 +269,11 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
     if pick is None and rowwise is None and plainly:
         plain = compile_plain_update(table, statement.where, _new_values(statement, table), change, dialect)
 
+    queried = has_queries(statement)
+
     def update(view: View, args: Arguments, frame: Frame) -> Written:
+        if queried and view.rechecks:
+            query_frame(frame).view = view.aside()
         if plain is not None and not view.rechecks:
             try:
                 return plain(view, args, frame)

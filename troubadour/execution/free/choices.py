@@ -41,11 +41,13 @@ class Choices:
     not what reads take; `newests` those of single executions. `defaults`: the states of executions that are not listed,
     by statement, `acting` of those that read row by row. `cuts`: positions whose
     versions queries up to some execution do not take, but for those in `exceptions` (the next older one stands), each
-    with that execution. `picks`: which way the DBMS went where it had several, by
-    address (see `View.choose`; where nothing is said, the first)."""
+    with that execution. `asides`: the states that the subqueries of an UPDATE read which takes its rows one by one,
+    those of `defaults` where nothing is said (None: that which the execution reads). `picks`: which way the DBMS went
+    where it had several, by address (see `View.choose`; where nothing is said, the first)."""
 
     __slots__ = (
         "acting",
+        "asides",
         "cuts",
         "defaults",
         "exceptions",
@@ -71,8 +73,10 @@ class Choices:
         picks: Mapping[Address, int] | None = None,
         acting: Sequence[int] | None = None,
         cuts: Mapping[int, Execution] | None = None,
+        asides: Mapping[Execution, int] | None = None,
     ) -> None:
         self.state = state
+        self.asides = asides
         self.acting = acting
         self.cuts = cuts or None
         self.picks = picks or None
@@ -88,7 +92,7 @@ class Choices:
         twin = Choices(self.state)
         twin.acting, twin.cuts, twin.defaults, twin.exceptions = self.acting, self.cuts, self.defaults, self.exceptions
         twin.hidden, twin.masked, twin.newest, twin.newests = self.hidden, self.masked, self.newest, self.newests
-        twin.picks, twin.statements = self.picks, self.statements
+        twin.picks, twin.statements, twin.asides = self.picks, self.statements, self.asides
         return twin
 
     def picking(self, picks: Mapping[Address, int] | None) -> Choices:
@@ -121,7 +125,8 @@ class Reading:
     exception handlers lock may be free again before the end: they meet the rows of the state that constraints meet;
     `older` are those statements in which such a row was not the newest, with its position. `by_row`: what writes or
     locks reads row by row; those executions are the `moments`, and `kept` is the newest position of what they kept.
-    `owned`: what the transaction had written before each statement."""
+    `owned`: what the transaction had written before each statement. `asides`: what subqueries of an UPDATE looked at
+    beside its rows, with the state that they read."""
 
     rechecks: bool
     released: frozenset[int] = frozenset()
@@ -132,3 +137,4 @@ class Reading:
     moments: set[Execution] = field(default_factory=set)
     kept: dict[Execution, int] = field(default_factory=dict)
     owned: dict[int, dict[RowHistory, Row | None]] = field(default_factory=dict)
+    asides: dict[Execution, tuple[int, Looked]] = field(default_factory=dict)

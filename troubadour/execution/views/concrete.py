@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from sql_semantics.values.types import Value
-from sql_semantics.view import Mark, Row
+from sql_semantics.view import Mark, Row, View
 from troubadour.execution.free.choices import Choices, Execution, Looked, OpenRead, concrete
 from troubadour.execution.free.tagged import tag_row
 from troubadour.execution.given import PLAIN, Given
@@ -101,6 +101,10 @@ class ConcreteView(Writing):
         """What the answer of the statement under way says of rows that it locked."""
         if self.locks and self.statement not in self._released:
             self.claims += claims
+
+    def aside(self) -> View:
+        """See `View`."""
+        return self
 
     def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Found:
         """See `View`."""

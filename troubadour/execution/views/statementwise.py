@@ -7,10 +7,12 @@ Does not know which states a level allows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from sql_semantics.ir.walks.effects import within
+from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.values.types import Value
-from sql_semantics.view import Acting, Mark, Row
+from sql_semantics.view import Acting, Mark, Row, RowId, View
 from troubadour.execution.free.choices import Choices, Execution, Looked, Reading, concrete
 from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.states.history import RowHistory
@@ -81,6 +83,28 @@ class StatementView(ConcreteView):
         """See `View`."""
         address, self._kind, self._caller = mark
         self._enter(address)
+
+    def aside(self) -> View:
+        """See `View`."""
+        return _Aside(self) if self._address in self._reading.moments else self
+
+    @contextmanager
+    def looking_aside(self) -> Iterator[None]:
+        """What is read in this block, a subquery of the execution reads: one state."""
+        before = self._state, self._plain, self.footprint, self.scanned
+        self._state, looked = self._reading.asides.setdefault(self._address, (self._aside_state(), Looked([], set())))
+        self._plain, self.footprint, self.scanned = True, looked.rows, looked.tables
+        try:
+            yield
+        finally:
+            self._state, self._plain, self.footprint, self.scanned = before
+
+    def _aside_state(self) -> int:
+        choices = self._choices
+        if choices.asides is None:
+            return self._state
+        default = choices.state if choices.defaults is None else choices.defaults[self._address[0]]
+        return choices.asides.get(self._address, default)
 
     def current(self, table: str, row: RowHistory, values: Row, *, locks: bool = True) -> Row | None:
         """See `View`. Rows that were written or locked stay so until the commit, if nothing undoes that: the newest
@@ -227,9 +251,16 @@ class StatementView(ConcreteView):
         """What an execution looked at."""
         return self._reading.looked[execution]
 
+    def aside_since(self, execution: Execution) -> tuple[int, int] | None:
+        """The state that subqueries of an UPDATE read beside its rows, and the lowest from which on they look at the
+        same; None where there are none."""
+        found = self._reading.asides.get(execution)
+        return None if found is None else (found[0], self._unchanged_since(found[1], found[0]))
+
     def _all_looked(self) -> Iterator[Looked]:
         yield from super()._all_looked()
         yield from self._reading.looked.values()
+        yield from (looked for _, looked in self._reading.asides.values())
 
     @property
     def overtaken(self) -> int | None:
@@ -239,3 +270,21 @@ class StatementView(ConcreteView):
     def same_since(self, execution: Execution, state: int) -> int:
         """The lowest state from which on, up to `state`, everything that an execution looked at is unchanged."""
         return self._unchanged_since(self._reading.looked[execution], state)
+
+
+class _Aside(DelegatingView):
+    """What the subqueries of an UPDATE see that takes its rows one by one."""
+
+    def __init__(self, view: StatementView) -> None:
+        super().__init__(view)
+        self._whole = view
+
+    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """See `View`."""
+        with self._whole.looking_aside():
+            return list(self._whole.scan(table))
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """See `View`."""
+        with self._whole.looking_aside():
+            return list(self._whole.lookup(table, columns, key))

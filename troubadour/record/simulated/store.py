@@ -142,6 +142,10 @@ class StateView:
         """A copy of the writes."""
         return {table: dict(rows) for table, rows in self.writes.items()}
 
+    def aside(self) -> StateView:
+        """Itself."""
+        return self
+
     def attempting(self, step: int) -> None:
         """See `View`."""
 

@@ -46,6 +46,11 @@ class ListedReads:
         del kept
         return self.state(execution, default)
 
+    def beside(self, execution: Execution, state: int, /) -> int:
+        """See `StatementReads`: where it begins is listed."""
+        del execution
+        return state
+
     def newest(self, execution: Execution, state: int, default: int | None, /) -> int | None:
         """See `StatementReads`."""
         return self._reads[execution][1] if execution in self._reads else default

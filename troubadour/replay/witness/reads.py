@@ -36,6 +36,10 @@ class StatementReads(Protocol):
         """The state in which an execution begins that reads row by row; rows that are kept from before were made by
         that of `kept`."""
 
+    def beside(self, execution: Execution, state: int, /) -> int:
+        """The state that the subqueries of an execution read which takes its rows one by one, from `state` on, in which
+        it would begin: it begins in that one then."""
+
     def newest(self, execution: Execution, state: int, default: int | None, /) -> int | None:
         """The state whose rows the constraints of an execution meet that reads `state`; None: of that one."""
 

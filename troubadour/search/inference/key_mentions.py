@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Acting, Mark, Row
+from sql_semantics.view import Acting, Mark, Row, View
 from troubadour.execution.initial.discovery import Discovery
 from troubadour.execution.initial.naming import name_rows
 from troubadour.execution.prepared import UnsupportedStatement
@@ -81,6 +81,10 @@ class _EmptyTables:
 
     def savepoint(self) -> Mark:
         """See `View`."""
+
+    def aside(self) -> View:
+        """Itself."""
+        return self
 
     def attempting(self, step: int) -> None:
         """See `View`."""

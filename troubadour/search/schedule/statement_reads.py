@@ -118,6 +118,7 @@ class Executions:
     states: dict[Execution, int] = field(default_factory=dict)
     _newests: dict[Execution, int] = field(default_factory=dict)
     _moments: dict[Execution, dict[RowHistory, int]] = field(default_factory=dict)
+    _asides: dict[Execution, int] = field(default_factory=dict)
     _explored: dict[tuple[int, object], int] = field(default_factory=dict)
     """By a statement and what was written before it, the oldest state down to which it was gone through."""
 
@@ -136,6 +137,7 @@ class Executions:
             dict(self._newests),
             defaults=self.highs,
             acting=self.lasts,
+            asides=self._asides,
         )
 
     def open_rows(self, view: StatementView, execution: Execution, low: int) -> list[RowHistory]:
@@ -156,6 +158,10 @@ class Executions:
         for execution, state in view.states_read():
             before = max(before, self.lows[execution[0]])
             in_moments = view.is_by_row(execution)
+            aside = view.aside_since(execution) if in_moments else None
+            if aside is not None:
+                state = aside[0]
+                before = max(before, aside[1])
             if not in_moments:
                 before = max(before, view.same_since(execution, state))
             if before > state:
@@ -178,6 +184,9 @@ class Executions:
             if view.is_by_row(execution)
             for row in self.open_rows(view, execution, state)
         }
+        if any(state < states[statement, execution] for (statement, execution, _), state in exceptions.items()):
+            # a row is met after the snapshot beside it
+            return None
         return Choices(max(self.highs, default=0), exceptions, statements=states, newests=newests)
 
     def advance(self, view: StatementView, failing: int | None) -> bool:
@@ -202,6 +211,8 @@ class Executions:
             if self._meet_older(view, execution, max(floor, since)):
                 return True
             if view.is_by_row(execution):
+                if self._look_aside_earlier(view, execution, floor):
+                    return True
                 otherwise = self._sweep if self.sweeps else self._take_older_row
                 if otherwise(view, execution, floor):
                     return True
@@ -216,6 +227,15 @@ class Executions:
             if begun is not None:
                 self._explored[begun] = min(known, floor)
         return False
+
+    def _look_aside_earlier(self, view: StatementView, execution: Execution, floor: int) -> bool:
+        """Let the subqueries of an UPDATE read an older state beside its rows, where there are any and one is left."""
+        aside = view.aside_since(execution)
+        if aside is None or aside[1] - 1 < floor:
+            return False
+        self._keep_before(execution, with_state=True)
+        self._asides[execution] = aside[1] - 1
+        return True
 
     def _meet_older(self, view: StatementView, execution: Execution, floor: int) -> bool:
         """Let the constraints of an execution meet an older state, where they met any and one is left."""
@@ -296,6 +316,7 @@ class Executions:
             if other < execution or (with_state and other == execution)
         }
         self._newests = {other: state for other, state in self._newests.items() if other < execution}
+        self._asides = {other: state for other, state in self._asides.items() if other < execution}
         self._swept = {
             other: number
             for other, number in self._swept.items()
