@@ -1,16 +1,14 @@
-"""A recording process that is killed, and one whose log cannot be written: what of its acknowledged commits is lost.
+"""A recording process whose log has no room: what of its acknowledged commits is lost.
 
-A child records and says after each COMMIT that it was answered; the parent kills it at a random moment, or leaves no
-room for its log (files may not grow, or with ``--folder`` a file system that is small). Then the log is repaired, read,
-and audited beside what the database kept. Run as ``python -m benchmarks.recording.killed kills`` or ``full``. Does not
-know how a log is written.
+A child records and says after each COMMIT that it was answered; files may not grow, or with ``--folder`` a file system
+is small. Then the log is repaired, read, and audited beside what the database kept. Run as
+``python -m benchmarks.recording.killed``; `kills` has processes that are killed. Does not know how a log is written.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import resource
 import shutil
 import signal
@@ -18,9 +16,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,12 +96,12 @@ def child(kind: str, where: str, log: str, unwritable: str, room: int) -> None:
         print(json.dumps(["unfinished", 0]), flush=True)
 
 
-def one(kind: str, server: str, folder: Path, seed: int, unwritable: str, *, full: bool, found: Found) -> None:
+def one(kind: str, server: str, folder: Path, seed: int, unwritable: str, found: Found) -> None:
     """One run, and what became of it."""
     log = folder / f"run-{seed}.jsonl"
     where = str(Path(tempfile.mkdtemp()) / "acks.db") if kind == "sqlite" else server
     _made(kind, where)
-    room = DISK if full and folder.stat().st_dev == Path(tempfile.gettempdir()).stat().st_dev else 0
+    room = DISK if folder.stat().st_dev == Path(tempfile.gettempdir()).stat().st_dev else 0
     command = [
         sys.executable,
         "-m",
@@ -120,8 +116,7 @@ def one(kind: str, server: str, folder: Path, seed: int, unwritable: str, *, ful
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
     acknowledged: set[int] = set()
-    end = None if full else time.monotonic() + random.Random(seed).uniform(0.02, 0.4)
-    for what, n in map(json.loads, _lines(running, end)):
+    for what, n in map(json.loads, running.stdout):
         if what == "ack":
             acknowledged.add(n)
         found.stopped += what == "refused"
@@ -149,19 +144,6 @@ def one(kind: str, server: str, folder: Path, seed: int, unwritable: str, *, ful
     log.unlink(missing_ok=True)
 
 
-def _lines(running: subprocess.Popen[str], end: float | None) -> Iterator[str]:
-    """What the child says; at `end`, counted from its first word, it is killed."""
-    assert running.stdout is not None
-    delay = None if end is None else end - time.monotonic()
-    since: float | None = None
-    for line in running.stdout:
-        since = since or time.monotonic()
-        if line.endswith("\n"):
-            yield line
-        if delay is not None and time.monotonic() - since > delay and running.poll() is None:
-            running.kill()
-
-
 def _made(kind: str, where: str) -> None:
     if kind == "sqlite":
         with sqlite3.connect(where) as setup:
@@ -183,7 +165,7 @@ def _kept(kind: str, where: str) -> set[int]:
 
 @click.group()
 def main() -> None:
-    """Kill a recording process, or fill its disk, and count what is lost."""
+    """Fill the disk of a recording process, and count what is lost."""
 
 
 @main.command(name="child", hidden=True)
@@ -196,28 +178,7 @@ def _child(kind: str, where: str, log: str, unwritable: str, room: int) -> None:
     child(kind, where, log, unwritable, room)
 
 
-def _table(runs: int, kinds: tuple[str, ...], folder: Path | None, *, full: bool) -> None:
-    click.echo(HEAD)
-    with ExitStack() as stack:
-        place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server = stack.enter_context(EmbeddedPostgres()).dsn if "postgres" in kinds else ""
-        for kind in kinds:
-            for unwritable in ("stop", "go-on") if full else ("stop",):
-                found = Found()
-                for seed in range(runs):
-                    one(kind, server, place, seed, unwritable, full=full, found=found)
-                click.echo(found.line(f"{kind}, {unwritable}" if full else kind))
-
-
 _KIND = click.option("--kind", "kinds", multiple=True, default=("sqlite", "postgres"), show_default=True)
-
-
-@main.command()
-@click.option("--runs", default=40, show_default=True)
-@_KIND
-def kills(runs: int, kinds: tuple[str, ...]) -> None:
-    """SIGKILL at a random moment."""
-    _table(runs, kinds, None, full=False)
 
 
 @main.command()
@@ -226,7 +187,16 @@ def kills(runs: int, kinds: tuple[str, ...]) -> None:
 @_KIND
 def full(runs: int, folder: Path | None, kinds: tuple[str, ...]) -> None:
     """No room for the log."""
-    _table(runs, kinds, folder, full=True)
+    click.echo(HEAD)
+    with ExitStack() as stack:
+        place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        server = stack.enter_context(EmbeddedPostgres()).dsn if "postgres" in kinds else ""
+        for kind in kinds:
+            for unwritable in ("stop", "go-on"):
+                found = Found()
+                for seed in range(runs):
+                    one(kind, server, place, seed, unwritable, found)
+                click.echo(found.line(f"{kind}, {unwritable}"))
 
 
 if __name__ == "__main__":

@@ -88,6 +88,8 @@ class Word:
 
 def reach_of(text: str, catalog: Catalog, dialect: Dialect) -> Reach:
     """What a statement of the log may have changed, whatever it means."""
+    if dialect.rules.running.hash_comments and ("/*!" in text or "/*M!" in text):
+        return ANYTHING  # a comment that is executed, which has no words here
     try:
         words = words_with_names(text, dialect)
     except Unsupported:
@@ -401,6 +403,8 @@ class Text:
             name = f"{names[0]}.{names[-1]}" if dotted else names[0]
             if name not in ("transaction", "time", "session", "constraints", "names", "schema", "all", "xml"):
                 return Reach(session=_means(name), harmless=True)
+        elif first == "SET":  # MySQL's values are expressions
+            return (self.calls() or self.mentioned()) | Reach(session=True)
         if first == "DISCARD" and self._text(1) in ("PLANS", "SEQUENCES"):
             return NOTHING
         return Reach(session=True)

@@ -23,7 +23,7 @@ from troubadour.record.catalogs import (
     PROBES,
     SCHEMA_PRAGMAS,
 )
-from troubadour.record.lexing import NAME, OPERATOR, PUNCTUATION, QUOTED, TEXT, Token, name_of, tokens
+from troubadour.record.lexing import NAME, NUMBER, OPERATOR, PLACE, PUNCTUATION, QUOTED, TEXT, Token, name_of, tokens
 
 
 class Verb(Enum):
@@ -115,18 +115,25 @@ def _is_harmless(verb: Verb, found: list[Token], words: list[str], dialect: str)
     if words[0] in ("RESET", "DISCARD", "USE"):
         return True
     if words[0] == "SET":  # in MySQL the value may be an expression
-        return dialect != "mysql" or not ("(" in {token.text for token in found} or "SELECT" in words)
+        return dialect != "mysql" or not _computes(found, words)
     if dialect == "sqlite":
         # neither a view nor a trigger writes where a query is run; some extensions have functions that do
         return _main_verb(found) in ("SELECT", "VALUES", "EXPLAIN", "PRAGMA") and _SQLITE_WRITERS.isdisjoint(
             name_of(token) for token in found
         )
-    # without a table, an operator, a cast or a call there is nothing that could
-    return (
-        words[0] in ("SELECT", "VALUES")
-        and not {"FROM", "TABLE", "JOIN", "CALL"}.intersection(words)
-        and not any(token.kind == OPERATOR or token.text in ("(", ".", "[") for token in found)
+    # constants alone, under whatever names
+    return words[0] in ("SELECT", "VALUES") and all(
+        token.kind in (TEXT, NUMBER, PLACE)
+        or token.text == ","
+        or token.text.upper() in ("AS", "NULL", "TRUE", "FALSE")
+        or before.text.upper() == "AS"
+        for before, token in itertools.pairwise(found)
     )
+
+
+def _computes(found: list[Token], words: list[str]) -> bool:
+    """Whether the value of a setting is more than a constant."""
+    return not {"SELECT", "NEXT", "NEXTVAL"}.isdisjoint(words) or any(token.text == "(" for token in found)
 
 
 _SQLITE_WRITERS = frozenset({"load_extension", "optimize", "fts3_tokenizer", "writefile"})
@@ -230,7 +237,7 @@ def _classified(found: list[Token], words: list[str], calls: frozenset[str], sev
     if first == "PREPARE" and words[1:2] == ["TRANSACTION"]:
         return Text(Verb.PREPARED)
     if first == "SET":
-        return _setting(words, rest, calls)
+        return _setting(found, words, rest, calls)
     if first == "ANALYZE" and dialect == "mysql" and not {"TABLE", "TABLES"}.intersection(words[1:3]):
         return Text(Verb.WRITE, calls=calls)  # MariaDB's ANALYZE of a statement runs it
     if first in ("RESET", "DISCARD", "DEALLOCATE", "LISTEN", "UNLISTEN", "NOTIFY", "CHECKPOINT", "ANALYZE", "USE"):
@@ -267,7 +274,7 @@ def _ending(first: str, words: list[str], rest: str) -> Text:
     return Text(Verb.COMMIT if first in ("COMMIT", "END") else Verb.ROLLBACK)
 
 
-def _setting(words: list[str], rest: str, calls: frozenset[str]) -> Text:
+def _setting(found: list[Token], words: list[str], rest: str, calls: frozenset[str]) -> Text:
     if re.match(r"SET (LOCAL )?TRANSACTION\b", rest):
         if "SNAPSHOT" in words[2:4] and "LEVEL" not in words:
             return Text(Verb.CHARACTERIZE, snapshot_at="imported")
@@ -284,7 +291,7 @@ def _setting(words: list[str], rest: str, calls: frozenset[str]) -> Text:
         "tx_read_only",
     ):
         return Text(Verb.REFUSED, reason=f"SET {name} is not recorded: use SET SESSION CHARACTERISTICS AS TRANSACTION")
-    if (name in NEUTRAL_SETTINGS or name == "names") and not calls and "SELECT" not in words:
+    if (name in NEUTRAL_SETTINGS or name == "names") and not _computes(found, words):
         return Text(Verb.NEUTRAL)
     return Text(Verb.READ, calls=calls)
 

@@ -34,6 +34,8 @@ def judge_setting(words: Sequence[str], dialect: Dialect) -> tuple[str, bool]:
         name, value = _named(item, upper)
         if value is None or not keeps_meaning(name, value, dialect):
             raise Unsupported(f"SET {name}")
+        if dialect.rules.definitions.set_takes_several and "(" in item:
+            raise Unsupported(f"SET {name} to an expression")  # which may call a routine
         commits = commits or (name == "autocommit" and value.lower() in ("1", "on"))
     return f"SET {' '.join(rest[:1])}", commits
 

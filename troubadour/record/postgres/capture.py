@@ -86,6 +86,21 @@ _TYPES = (
     f" WHERE (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = t.typrelid"
     f" AND c.relkind = 'c')) AND pg_type_is_visible(t.oid) AND {_OWN.format(oid='t.oid')} ORDER BY t.oid"
 )
+_CASTS = (
+    "SELECT 'CREATE CAST (' || format_type(c.castsource, NULL) || ' AS ' || format_type(c.casttarget, NULL) ||"
+    " ') WITH FUNCTION ' || c.castfunc::regprocedure ||"
+    " CASE c.castcontext WHEN 'a' THEN ' AS ASSIGNMENT' WHEN 'i' THEN ' AS IMPLICIT' ELSE '' END"
+    " FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc JOIN pg_namespace n ON n.oid = p.pronamespace"
+    f" WHERE p.provolatile = 'v' AND {_OWN.format(oid='c.oid')} ORDER BY c.oid"
+)
+_OPERATORS = (
+    "SELECT 'CREATE OPERATOR ' || o.oprname || ' (' ||"
+    " coalesce('LEFTARG = ' || format_type(nullif(o.oprleft, 0), NULL) || ', ', '') || 'RIGHTARG = ' ||"
+    " format_type(o.oprright, NULL) || ', FUNCTION = ' || p.oid::regproc || ')'"
+    " FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode JOIN pg_namespace n ON n.oid = o.oprnamespace"
+    f" WHERE p.provolatile = 'v' AND {_OWN.format(oid='o.oid')} ORDER BY o.oid"
+)
+"""Those that may write: functions that are not volatile may not."""
 _PATH = "SELECT quote_ident(s) || '.' FROM unnest(current_schemas(false)) s"
 _WRITERS = (
     "SELECT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
@@ -131,6 +146,8 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
                 later += [_plain(_one(row), path) for row in connection.execute(query.encode(), (oid,))]
             names_of = [str(column[0]) for column in columns if not column[5]]
             rows.append((name, names_of, _rows(connection, name, names_of)))
+        for query in (_CASTS, _OPERATORS):
+            later += [_one(row) for row in connection.execute(query.encode())]
         later += [_view(connection, row) for row in connection.execute(_VIEWS.encode())]
         routines = [_plain(_one(row), path) for row in connection.execute(_ROUTINES.encode())]
         default = _one(connection.execute(b"SELECT current_setting('default_transaction_isolation')").fetchone())
