@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills profiles mixed ambiguity taint
+	pictures kills profiles replayed mixed ambiguity taint
 
 setup: $(STAMP)
 
@@ -153,9 +153,15 @@ contended: $(STAMP)
 	$(PY) -m benchmarks.contended record build/contended $(foreach n,$(ROWS),--rows $(n))
 	$(PY) -m benchmarks.contended audit build/contended/*.jsonl
 
-# Runs of every product at its profiles, 100,000 committed transactions each: half an hour. ARGS="sqlite --seed 3" for some.
+# Runs of every product at its profiles, 100,000 committed transactions each, then hot ones and witnesses on servers: an hour.
 profiles: $(STAMP)
 	$(PY) -m benchmarks.profiles $(ARGS)
+	$(PY) -m benchmarks.replayed mysql:read-committed --runs 100 --clients 12 --only-audit
+	$(PY) -m benchmarks.replayed
+
+# The second half of that alone: real runs, and the witnesses of correct ones driven on the server again. 20 minutes.
+replayed: $(STAMP)
+	$(PY) -m benchmarks.replayed $(ARGS)
 
 # Random schemas of which some definitions are not modelled, run on SQLite and PostgreSQL: what these may have written is
 # no violation. The last figures are in benchmarks/taint/figures.json. Hours, unless ARGS says less.

@@ -38,8 +38,8 @@ class Told:
         return self.verdict == Status.CORRECT.value and not self.refused and self.driven != "disagreed"
 
 
-def told_of(path: Path, product: str, dsn: str, timeout: float) -> Told:
-    """Audit a log at its own levels, and drive its witness on a server of the product."""
+def told_of(path: Path, product: str, dsn: str | None, timeout: float) -> Told:
+    """Audit a log at its own levels, and drive its witness on a server of the product (None: nowhere)."""
     begun = time.process_time()
     log = read_log([path])
     library = library_of(log)
@@ -50,13 +50,13 @@ def told_of(path: Path, product: str, dsn: str, timeout: float) -> Told:
     refused = sum(one.tried - one.helped for one in replays)
     text = f"{verdict.verified_prefix} of {log.committed}, at {verdict.failing_transaction}: "
     text += str(verdict.explanation or verdict.reason)
-    driven, answers = "", 0
-    if verdict.status is Status.CORRECT and verdict.witness is not None:
+    driven, answers = "not asked for", 0
+    if verdict.status is Status.CORRECT and verdict.witness is not None and dsn is not None:
         driven, answers, text = _driven(log, library, verdict.witness, product, dsn)
     return Told(verdict.status.value, log.committed, refused, driven, answers, cpu, text)
 
 
-ATTEMPTS = 40
+ATTEMPTS = 25
 """Courses that are tried of one witness, each with one statement sent earlier than in the one before."""
 
 
@@ -64,7 +64,7 @@ def _driven(log: Log, library: SqlLibrary, witness: Witness, product: str, dsn: 
     """What became of it, how many answers were compared, and which one was otherwise. The witness says in which order
     transactions end and what they read; when in between a statement that writes was sent it leaves open."""
     try:
-        course, states = course_of(log, witness, library), _states(log, witness, library)
+        course, states = course_of(log, witness, library), states_of(log, witness, library)
         changes = [place == 0 or states[place] != states[place - 1] for place in range(len(states))]
         for _ in range(ATTEMPTS):
             with PRODUCTS[product](dsn, log, library) as server:
@@ -85,7 +85,7 @@ def _driven(log: Log, library: SqlLibrary, witness: Witness, product: str, dsn: 
         return str(error), 0, ""
 
 
-def _states(log: Log, witness: Witness, library: SqlLibrary) -> list[Contents]:
+def states_of(log: Log, witness: Witness, library: SqlLibrary) -> list[Contents]:
     """What the tables hold after each transaction of the order, as replay has it."""
     found: list[Contents] = []
 
