@@ -16,6 +16,9 @@ from tests.servers import postgres_of_no_flush
 if TYPE_CHECKING:
     from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
 
+collect_ignore = ["data"]
+"""What tests run, some of it files of tests."""
+
 # A failing property prints the blob that repeats it. No deadline: the machines that run this are shared. With
 # HYPOTHESIS_PROFILE=long the same properties are searched for longer.
 _COMMON = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}

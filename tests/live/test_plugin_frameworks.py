@@ -180,3 +180,38 @@ def test_sqlalchemy(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert out.count("ERROR test_shop.py::") == 1, out
     assert "ERROR test_shop.py::test_two_withdrawals[False]" in out
     assert "VIOLATION at snapshot: lost update" in out
+
+
+STRANGERS = Path(__file__).parents[1] / "data" / "strangers-3" / "plugin-session-server"
+
+
+def test_a_server_that_a_fixture_of_the_session_ends_is_there_for_the_last_log(tmp_path: Path) -> None:
+    """The times of commits are asked for before it is torn down, behind the fixtures of the test itself."""
+    conftest = (STRANGERS / "conftest.py").read_text(encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(conftest, encoding="utf-8")
+    text = (STRANGERS / "test_shop.py").read_text(encoding="utf-8")
+    out = run_tests(tmp_path, text, "-k", "test_fine or test_lost_update_orm")
+    for test in ("fine", "lost_update_orm"):
+        assert f"PASSED test_shop.py::test_{test}" in out, out
+    assert "VIOLATION at snapshot: lost update" in out
+    assert "2 passed" in out
+    assert "1 error" in out
+    assert "RecordError" not in out
+
+
+def test_a_log_that_cannot_be_finished_fails_in_one_line(tmp_path: Path) -> None:
+    text = """
+import psycopg
+import pytest
+
+from troubadour.record import EmbeddedPostgres
+
+
+@pytest.mark.audited
+def test_gone():
+    with EmbeddedPostgres() as server, psycopg.connect(server.dsn) as connection:
+        connection.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+"""
+    out = run_tests(tmp_path, text)
+    assert "audited, but its log could not be finished: " in out
+    assert "Traceback" not in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -75,6 +76,21 @@ def test_five_minutes_from_an_empty_folder(kind: str, tmp_path: Path) -> None:
         )
         assert expected.strip() in ended.stdout, ended.stdout + ended.stderr
         assert ended.returncode == ("VIOLATION" in expected), ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("run_number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in range(1, 20))])
+def test_the_five_minutes_reach_the_verdicts_that_they_print(tmp_path: Path, run_number: int) -> None:
+    (tmp_path / "app.py").write_text(block("app.py"))
+    _, use, *_ = re.findall(r"^```sh\n(.*?)^```", PAGE, re.S | re.M)
+    for line in use.splitlines():
+        command, _, expected = line.partition("#")
+        program, *arguments = shlex.split(command)
+        ended = run(tmp_path, *(["-c", MAIN] if program == "troubadour" else []), *arguments)
+        assert expected.strip() in ended.stdout, ended.stdout + ended.stderr
+        assert ended.returncode == ("VIOLATION" in expected), ended.stdout + ended.stderr
+
+
+MAIN = "from troubadour.cli.main import main; main()"
 
 
 @pytest.mark.parametrize("which", ["psycopg", "psycopg, asyncio"])

@@ -57,16 +57,19 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, Any, Any]:
-    """Leave out how Django's test database is made, and finish the log before it is dropped."""
-    if fixturedef.argname != _DATABASE:
+    """Leave out how Django's test database is made. Finish the log before what outlives the test is torn down: that
+    database, or the server that has to be asked for the times of commits."""
+    if fixturedef.scope == "function":
         return (yield)
     stash = request.config.stash
 
     def finish() -> None:
-        if (active := stash.get(_ACTIVE, None)) is not None:
+        active = stash.get(_ACTIVE, None)
+        # while the next test is set up, what was made for other parameters is torn down
+        if active is not None and active.over:
             active.stop()
 
-    active = stash.get(_ACTIVE, None)
+    active = stash.get(_ACTIVE, None) if fixturedef.argname == _DATABASE else None
     if active is not None:
         active.pause()
     try:
@@ -86,6 +89,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     if audited is None:
         return (yield)
     del item.stash[_KEY]
+    audited.over = True
     try:
         result = yield
     finally:
