@@ -13,6 +13,7 @@ from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.frontend.definitions.transient import bind_definition
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.expressions.invocations import arguments, find_routine
+from sql_semantics.frontend.names.schemas import without_schemas
 from sql_semantics.frontend.names.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.probing.queries import bind_query_probe
 from sql_semantics.frontend.queries.compound import bind_query
@@ -158,7 +159,7 @@ def bind_text(text: str, context: Context) -> Statement:
 
 
 def _bind_tree(text: str, context: Context) -> Statement:
-    tree = parse_one(text, context.dialect.name)
+    tree = without_schemas(parse_one(text, context.dialect.name), context.dialect, context.catalog.tables)
     binder = _BINDERS.get(type(tree))
     if binder is None and isinstance(tree, (exp.Alias, exp.Column, exp.Condition)):
         raise Unsupported("text that is no statement to the parser")

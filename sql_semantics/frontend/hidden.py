@@ -15,6 +15,7 @@ from itertools import accumulate
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.names.refusals import forbid
+from sql_semantics.frontend.names.schemas import in_schema, is_home
 from sql_semantics.frontend.reach import Text, Word, words_with_names
 from sql_semantics.ir.reach import NOTHING, Hidden, Reach
 from sql_semantics.ir.schema import Catalog, Fired, Table
@@ -123,11 +124,11 @@ def _read(text: str, dialect: Dialect) -> _Definition | _Unread | None:
         return None
     if kind in ("INDEX", "TRIGGER", "POLICY"):
         place = next((n for n, word in enumerate(words) if n > place and word.text == "ON"), place)
-        name, after = _named(words, place + 1)
+        name, after = _named(words, place + 1, dialect)
     elif kind == "RULE":
         return _Definition(kind, (), tuple(words[place + 1 :]))
     else:
-        name, after = _named(words, place + 1)
+        name, after = _named(words, place + 1, dialect)
     if name is None:
         return None
     subjects = tuple({found for found in (name.name, name.plain) if found is not None})
@@ -144,15 +145,18 @@ def _read(text: str, dialect: Dialect) -> _Definition | _Unread | None:
     return _Definition(kind, subjects, rest)
 
 
-def _named(words: Sequence[Word], place: int) -> tuple[Word | None, int]:
-    """The name at a place, without the schema that it is in, and what stands after it."""
+def _named(words: Sequence[Word], place: int, dialect: Dialect) -> tuple[Word | None, int]:
+    """The name at a place, as tables of its schema are called, and what stands after it."""
     while place < len(words) and words[place].text in ("IF", "NOT", "EXISTS", "ONLY", "CONCURRENTLY"):
         place += 1
+    schema = None
     while place + 2 < len(words) and words[place + 1].text == ".":
-        place += 2
-    if place >= len(words) or words[place].name is None:
+        schema, place = words[place].name, place + 2
+    name = words[place].name if place < len(words) else None
+    if name is None:
         return None, place
-    return words[place], place + 1
+    away = schema is not None and dialect.home_schema is not None and not is_home(schema, dialect)
+    return replace(words[place], name=in_schema(schema or "", name) if away else name), place + 1
 
 
 def _bodies(words: Sequence[Word], kind: str, dialect: Dialect) -> Iterator[tuple[Word, ...] | None]:
@@ -244,7 +248,7 @@ class _Closing:
 
     def _tables(self, words: Sequence[Word]) -> set[str]:
         """The tables and views that are named."""
-        return {w.name for w in words if not w.literal and w.name is not None and w.name in self.catalog.tables}
+        return set(Text(words, self.catalog, self.dialect).tables())
 
     def _written(self, names: Collection[str]) -> Reach:
         """What writing to any of these may change."""

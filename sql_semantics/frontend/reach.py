@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import TokenType
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.names.schemas import in_schema, is_home, looked_up
 from sql_semantics.frontend.text.builtins import is_builtin
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import tokens_of
@@ -96,9 +97,8 @@ def reach_of(text: str, catalog: Catalog, dialect: Dialect) -> Reach:
         return ANYTHING
     if not words:
         return NOTHING
-    found = Text(words, catalog, dialect).reach()
-    names = (word.name for word in words if not word.literal)
-    return replace(found, named=frozenset(name for name in names if name is not None and name in catalog.tables))
+    found = Text(words, catalog, dialect)
+    return replace(found.reach(), named=found.tables())
 
 
 def words_of(text: str, dialect: Dialect) -> list[str]:
@@ -224,6 +224,8 @@ class Text:
         """What the names lead to that it has: views, routines, types, tables with policies."""
         found = NOTHING
         hidden = self.catalog.hidden
+        for table in self.tables() if hidden else ():
+            found = found | hidden.get(table, UNHIDDEN).used
         for word in self.words if hidden else ():
             for name in {word.name, word.plain} if not word.literal else ():
                 if name is not None and name in hidden:
@@ -306,19 +308,37 @@ class Text:
     def _table(self, place: int) -> tuple[str | None, int]:
         """The table that is named at a place, and what stands after it; None for none of the log's."""
         word = self.words[place] if place < len(self.words) else None
-        if word is not None and self._text(place + 1) == "." and word.text in ("PUBLIC", "MAIN"):
-            place += 2
-            word = self.words[place] if place < len(self.words) else None
-        if word is None or word.literal or word.name not in self.catalog.tables or self._text(place + 1) == ".":
+        if word is not None and self._text(place + 1) == "." and place + 2 < len(self.words):
+            whole = self._in_schema(place)
+            if whole in self.catalog.tables and self._text(place + 3) != ".":
+                return whole, place + 3
+            if word.name is not None and is_home(word.name, self.dialect):
+                place += 2
+                word = self.words[place]
+        if word is None or word.literal or word.name is None or self._text(place + 1) == ".":
             return None, place + 1
-        return word.name, place + 1
+        name = looked_up(word.name, self.dialect, self.catalog.tables)
+        return name if name in self.catalog.tables else None, place + 1
+
+    def _in_schema(self, place: int) -> str:
+        """The name of a table of another schema, whose qualifier stands at a place."""
+        return in_schema(self.words[place].name or "", self.words[place + 2].name or "")
+
+    def tables(self) -> frozenset[str]:
+        """The tables and views that are named anywhere."""
+        plain = (
+            looked_up(word.name, self.dialect, self.catalog.tables)
+            for word in self.words
+            if word.name is not None and not word.literal
+        )
+        qualified = (self._in_schema(n) for n in range(len(self.words) - 2) if self._text(n + 1) == ".")
+        return frozenset(name for name in (*plain, *qualified) if name in self.catalog.tables)
 
     def _all_named(self, action: str) -> Reach:
         """Every table that is named anywhere may be the one."""
         found = Reach()
-        for word in self.words:
-            if word.name is not None and word.name in self.catalog.tables and not word.literal:
-                found = found | self.on(word.name, {action})
+        for name in sorted(self.tables()):
+            found = found | self.on(name, {action})
         return found if found.writes else Reach(everything=True)
 
     def on(self, name: str, actions: set[str], columns: frozenset[str] | None = None) -> Reach:
@@ -414,9 +434,7 @@ class Text:
         splits = self.dialect.rules.definitions.definitions_commit
         if kinds & _WHOLE_SCHEMA or (first != "CREATE" and "SEQUENCE" in kinds):
             return Reach(everything=True, defines=True, ends=splits)
-        named = {word.name for word in self.words if word.name in self.catalog.tables and not word.literal}
-        rows = frozenset(name for name in named if name is not None)
-        found = Reach(rows=rows, defines=True, ends=splits)
+        found = Reach(rows=self.tables(), defines=True, ends=splits)
         if "VIEW" in kinds and not {"MATERIALIZED", "REFRESH"} & {first, *kinds}:
             return found
         return found | (self.calls(defining=True) or self.mentioned())

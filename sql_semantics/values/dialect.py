@@ -44,7 +44,8 @@ class Dialect:
     UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default. `folds_tables`:
     case does not tell MySQL's tables apart (its ``lower_case_table_names`` is not 0). `product` tells the dialect
     ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way. `version` is the product's,
-    where the log tells it. `named`: the types that the schema defines, by folded name.
+    where the log tells it. `search_path`: the schemas that unqualified names are looked up in, () for the product's
+    default. `named`: the types that the schema defines, by folded name.
     """
 
     name: str
@@ -57,9 +58,16 @@ class Dialect:
     timezone: str | None = None
     sql_mode: str | None = None
     folds_tables: bool = False
+    search_path: tuple[str, ...] = ()
     product: Literal["mysql", "mariadb"] | None = None
     version: tuple[int, ...] | None = None
     named: tuple[NamedType, ...] = ()
+
+    @property
+    def home_schema(self) -> str | None:
+        """The schema whose tables are called by their names alone; None where schemas are not modelled."""
+        home = self.rules.text.home_schema
+        return home if home is None or not self.search_path else self.search_path[0]
 
     @property
     def rules(self) -> Rules:

@@ -91,9 +91,10 @@ _OFF = _one_of("off", "0", "false", "no", "default")
 
 
 def _home(value: str, dialect: Dialect) -> bool:
-    """Whether unqualified names mean the tables of the one schema that is modelled."""
-    names = [item.strip().strip("\"'").lower() for item in value.split(",")]
-    return "public" in names and set(names) <= {"public", "$user", "pg_catalog"}
+    """Whether unqualified names mean the tables that they mean anyway."""
+    names = [item.strip().strip("\"'") for item in value.split(",")]
+    looked_in = [name for name in names if name.lower() not in ("$user", "pg_catalog")]
+    return looked_in == list(dialect.search_path or ("public",))
 
 
 def _same_mode(value: str, dialect: Dialect) -> bool:

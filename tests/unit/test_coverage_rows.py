@@ -35,6 +35,7 @@ def covered(path: Path) -> Coverage:
         ("without-rowid", 2, 1),
         ("epoch-literal", 3, 2),
         ("no-observations", 3, 3),
+        ("public-qualified", 2, 2),
     ],
 )
 def test_one_thing_costs_itself(name: str, statements: int, judged: int) -> None:

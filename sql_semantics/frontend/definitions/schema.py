@@ -27,6 +27,7 @@ from sql_semantics.frontend.names.refusals import (
     is_view,
     refuse_definition,
 )
+from sql_semantics.frontend.names.schemas import without_schemas
 from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, parse_one, unsupported, without_defaults
@@ -65,7 +66,7 @@ def read_schema(
             plain = without_defaults(
                 rewrite(spelled_out(text, dialect), dialect.name, positional=False, named=False).text, dialect.name
             )
-            tree = parse_one(plain, dialect.name)
+            tree = without_schemas(parse_one(plain, dialect.name), dialect, tables)
             _statement(tree, tables, dialect, text, waiting, forgotten, lenient=lenient)
         except UnknownTable as error:
             if not lenient or not is_view(text):
@@ -126,7 +127,7 @@ def _statement(
     dialect: Dialect,
     text: str,
     waiting: list[WaitingReference],
-    forgotten: Forgotten,
+    forgotten: Forgotten = NOTHING_FORGOTTEN,
     *,
     lenient: bool = False,
 ) -> None:

@@ -264,8 +264,14 @@ class Scope:
         return [item for group in self.groups for item in group]
 
     def table(self, alias: str) -> ScopeTable | None:
-        """The FROM item of that name."""
-        return next((item for item in self.tables if item.alias == alias), None)
+        """The FROM item of that name, which one of another schema need not say."""
+        found = next((item for item in self.tables if item.alias == alias), None)
+        if found is not None or "." in alias:
+            return found
+        others = [item for item in self.tables if item.alias.endswith(f".{alias}")]
+        if len(others) > 1:
+            raise Unsupported(f"two tables of the name {alias}")
+        return others[0] if others else None
 
     def unqualified(self, name: str) -> list[Expr]:
         """Everything that a bare name may stand for."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from sql_semantics.errors import UnknownTable, Unsupported
+from sql_semantics.frontend.names.schemas import is_home
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.dialects import fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
@@ -25,7 +26,7 @@ def table_name(node: Node, dialect: Dialect, *also: str) -> str:
     if not isinstance(node.this, exp.Identifier):
         raise Unsupported("table function in FROM")
     qualifier = node.args.get("db")
-    if qualifier is not None and fold_table(qualifier, dialect) != dialect.rules.text.home_schema:
+    if qualifier is not None and not is_home(fold_table(qualifier, dialect), dialect):
         raise Unsupported(f"qualified table name {qualifier.name}.{node.name}")
     return fold_table(node.this, dialect)
 
@@ -40,6 +41,8 @@ def find_table(name: str, tables: Mapping[str, Table], dialect: Dialect) -> Tabl
         dialect_folds = {lowered(known, dialect) for known in tables}
         if rules.table_names == "as written" and lowered(name, dialect) in dialect_folds:
             raise Unsupported(f"table name {name} in other letter case than its definition")
+        if "." in name:
+            raise Unsupported(f"qualified table name {name}")
         if name.lower().startswith(rules.system_tables):
             raise Unsupported(f"system table {name}")
         raise UnknownTable(name)

@@ -8,6 +8,7 @@ same, so that it says so. Does not know transactions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import msgspec
 from psycopg import sql
@@ -22,10 +23,12 @@ _OWN = """
     n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'
     AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.objid = {oid} AND e.deptype = 'e')
 """
+_IN_PATH = "n.nspname = ANY (current_schemas(false))"
 _TABLES = (
-    "SELECT c.oid::text, c.relname, c.relkind::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relkind IN ('r', 'p', 'f') AND c.relpersistence <> 't' AND pg_table_is_visible(c.oid) AND"
-    f" {_OWN.format(oid='c.oid')} ORDER BY c.relname"
+    "SELECT c.oid::text, c.relname, c.relkind::text, n.nspname"
+    " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    f" WHERE c.relkind IN ('r', 'p', 'f') AND c.relpersistence <> 't' AND {_IN_PATH} AND"
+    f" {_OWN.format(oid='c.oid')} ORDER BY c.relname, n.nspname"
 )
 _COLUMNS = """
     SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid),
@@ -52,9 +55,9 @@ _INDEXES = """
     ORDER BY 1
 """
 _VIEWS = (
-    "SELECT c.relname, pg_get_viewdef(c.oid), c.relkind::text FROM pg_class c"
+    "SELECT c.relname, pg_get_viewdef(c.oid), c.relkind::text, n.nspname FROM pg_class c"
     " JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relkind IN ('v', 'm') AND pg_table_is_visible(c.oid) AND {_OWN.format(oid='c.oid')} ORDER BY c.oid"
+    f" WHERE c.relkind IN ('v', 'm') AND {_IN_PATH} AND {_OWN.format(oid='c.oid')} ORDER BY c.oid"
 )
 _TRIGGERS = (
     "SELECT pg_get_triggerdef(oid) FROM pg_trigger"
@@ -117,7 +120,7 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         found = _found(connection, tables)
         if found:
             # waits for whoever writes, before the snapshot is taken; the list of tables is checked after it
-            names = sql.SQL(", ").join(sql.Identifier(name) for _, name in found)
+            names = sql.SQL(", ").join(sql.Identifier(*name) for _, name in found)
             connection.execute(sql.SQL("LOCK TABLE {} IN SHARE MODE").format(names))
     with connection.transaction():
         connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -127,6 +130,7 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
             raise RecordError("tables are being made or dropped while the log begins: try again")
         schema, rows = [], []
         path = [_one(row) for row in connection.execute(_PATH.encode())]
+        home = path[:1]
         schema += [_one(row) for row in connection.execute(_TYPES.encode())]
         schema += [_sequence(row) for row in connection.execute(_SEQUENCES.encode())]
         indexes: list[str] = []
@@ -135,24 +139,30 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         for oid, name in found:
             columns = connection.execute(_COLUMNS.encode(), (oid,)).fetchall()
             constraints = connection.execute(_CONSTRAINTS.encode(), (oid,)).fetchall()
-            schema.append(_table(connection, name, columns, constraints))
+            called = _called(connection, name, home)
+            schema.append(_table(connection, called, columns, constraints))
             references += [
-                f"ALTER TABLE {_quoted(connection, name)} ADD CONSTRAINT {_quoted(connection, str(k))} {definition}"
+                f"ALTER TABLE {called} ADD CONSTRAINT {_quoted(connection, str(k))} {definition}"
                 for k, definition, kind in constraints
                 if kind == "f"
             ]
-            indexes += [_plain(_one(row), path) for row in connection.execute(_INDEXES.encode(), (oid,))]
+            indexes += [_plain(_one(row), home) for row in connection.execute(_INDEXES.encode(), (oid,))]
             for query in (_TRIGGERS, _RULES):
-                later += [_plain(_one(row), path) for row in connection.execute(query.encode(), (oid,))]
+                later += [_plain(_one(row), home) for row in connection.execute(query.encode(), (oid,))]
             names_of = [str(column[0]) for column in columns if not column[5]]
-            rows.append((name, names_of, _rows(connection, name, names_of)))
+            own = f"{_quoted(connection, name[0])}." in home
+            rows.append((name[1] if own else ".".join(name), names_of, _rows(connection, name, names_of)))
         for query in (_CASTS, _OPERATORS):
             later += [_one(row) for row in connection.execute(query.encode())]
-        later += [_view(connection, row) for row in connection.execute(_VIEWS.encode())]
+        later += [_view(connection, row, home) for row in connection.execute(_VIEWS.encode())]
         routines = [_plain(_one(row), path) for row in connection.execute(_ROUTINES.encode())]
         default = _one(connection.execute(b"SELECT current_setting('default_transaction_isolation')").fetchone())
+        schemas = [schema.removesuffix(".").strip('"') for schema in path]
+        looked_in = {} if schemas == ["public"] else {"search_path": ",".join(schemas)}
+        described = describe(connection)
         header = {
-            **describe(connection),
+            **described,
+            "settings": {**cast("dict[str, object]", described["settings"]), **looked_in},
             "isolation": level or POSTGRES_LEVELS[default.upper()],
             # a reference may be to the columns of a unique index, and what is on a table comes after it
             "schema": schema + indexes + references + later,
@@ -175,9 +185,19 @@ def _plain(definition: str, path: Sequence[str]) -> str:
     return head + bracket + rest
 
 
-def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, str]]:
+Name = tuple[str, str]
+"""Of a table: its schema, and its own."""
+
+
+def _called(connection: Connection, name: Name, home: Sequence[str]) -> str:
+    """What statements of the log call a table: by its name alone, if its schema is the first in the search path."""
+    schema, own = (_quoted(connection, part) for part in name)
+    return own if f"{schema}." in home else f"{schema}.{own}"
+
+
+def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, Name]]:
     found = []
-    for oid, name, kind in connection.execute(_TABLES.encode()):
+    for oid, name, kind, schema in connection.execute(_TABLES.encode()):
         if tables is not None and name not in tables:
             continue
         if kind != "r":
@@ -185,15 +205,15 @@ def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[s
                 f"table {name} is {'partitioned' if kind == 'p' else 'foreign'}, which is not recorded; "
                 "name the tables of the log, without it"
             )
-        found.append((str(oid), str(name)))
-    missing = set(tables or ()) - {name for _, name in found}
+        found.append((str(oid), (str(schema), str(name))))
+    missing = set(tables or ()) - {name for _, (_, name) in found}
     if missing:
         raise RecordError(f"there is no table {', '.join(sorted(missing))} in the search path")
     return found
 
 
 def _table(
-    connection: Connection, name: str, columns: Sequence[Sequence[object]], constraints: Sequence[Sequence[object]]
+    connection: Connection, called: str, columns: Sequence[Sequence[object]], constraints: Sequence[Sequence[object]]
 ) -> str:
     parts = []
     for column, type, not_null, default, identity, generated, collation in columns:
@@ -210,7 +230,7 @@ def _table(
             part += " NOT NULL"
         parts.append(part)
     parts += [f"CONSTRAINT {_quoted(connection, str(k))} {text}" for k, text, kind in constraints if kind != "f"]
-    return f"CREATE TABLE {_quoted(connection, name)} ({', '.join(parts)})"
+    return f"CREATE TABLE {called} ({', '.join(parts)})"
 
 
 def _sequence(row: Sequence[object]) -> str:
@@ -220,15 +240,17 @@ def _sequence(row: Sequence[object]) -> str:
     return text + " CYCLE" if cycle else text
 
 
-def _view(connection: Connection, row: Sequence[object]) -> str:
-    name, query, kind = row
-    return f"CREATE {'MATERIALIZED ' if kind == 'm' else ''}VIEW {_quoted(connection, str(name))} AS {query}"
+def _view(connection: Connection, row: Sequence[object], home: Sequence[str]) -> str:
+    name, query, kind, schema = row
+    called = _called(connection, (str(schema), str(name)), home)
+    return f"CREATE {'MATERIALIZED ' if kind == 'm' else ''}VIEW {called} AS {query}"
 
 
-def _rows(connection: Connection, table: str, columns: Sequence[str]) -> list[msgspec.Raw]:
+def _rows(connection: Connection, table: Name, columns: Sequence[str]) -> list[msgspec.Raw]:
     if not columns:
         return []
-    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(table))
+    shown = sql.SQL(", ").join(map(sql.Identifier, columns))
+    query = sql.SQL("SELECT {} FROM {}").format(shown, sql.Identifier(*table))
     answer = connection.execute(query).pgresult
     assert answer is not None
     return [msgspec.Raw(row) for row in result_rows(answer)]
