@@ -19,6 +19,7 @@ from sql_semantics.terms import metered
 from troubadour.audit.account.build import account_of
 from troubadour.audit.collector import rarely_collected
 from troubadour.audit.covered import Policy, audit_covered
+from troubadour.audit.executions import by_executions
 from troubadour.audit.product import with_note
 from troubadour.audit.remarks import with_remarks
 from troubadour.audit.serial import audit_serial
@@ -36,6 +37,7 @@ from troubadour.model.witness import Witness
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
 from troubadour.replay import Refusal, check
+from troubadour.search.executions import FEW, MANY
 from troubadour.search.found import Found
 from troubadour.search.inference.key_mentions import name_all_rows
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
@@ -227,6 +229,9 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
     blamed = blame(Question(problem))
     if blamed is not None:
         return msgspec.structs.replace(blamed, seconds=round(time.perf_counter() - begun, 4))
+    decided = by_executions(problem, FEW)
+    if decided is not None:
+        return msgspec.structs.replace(decided, seconds=round(time.perf_counter() - begun, 4))
     suspects = _suspected(problem, options.lead)
     kept_back = None if options.timeout is None or not suspects else options.timeout * (1 - FOR_THE_LEAD)
     with options.budget.within(seconds=kept_back):
@@ -234,6 +239,8 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
     if verdict.status is Status.UNDECIDED and suspects and not problem.refused.count:
         with suppress(OutOfTime):
             verdict = blame(Question(problem, suspects=suspects)) or verdict
+    if verdict.status is Status.UNDECIDED:
+        verdict = by_executions(problem, MANY) or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 

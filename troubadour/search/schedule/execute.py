@@ -26,7 +26,8 @@ from troubadour.search.problem.problem import Problem
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a transaction has no place here: `condition` is one of observation, error, NWC, keys, time, order, reads,
-    serial, unsupported, real-time (it must stand before or after `other`)."""
+    serial (the `circle` of items that it would close), unsupported, real-time (it must stand before or after
+    `other`)."""
 
     item: int
     condition: str
@@ -35,6 +36,7 @@ class Failure:
     rows: tuple[RowHistory, ...] = ()
     source: Version = None
     other: int | None = None
+    circle: tuple[int, ...] = ()
 
 
 def execute(
