@@ -6,14 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from troubadour.cli.audit import audit
 from troubadour.cli.verify import verify
 from troubadour.formats import read_either
+from troubadour.formats.entries import RawHeader, RawTransaction
+from troubadour.formats.objects.read import ObjectLogReader
+from troubadour.model.log import Header
 from troubadour.model.objects import ObjectLog
-from troubadour.replay.objects import by_timestamps, check_reading
+from troubadour.replay.objects import Reading, by_timestamps, check_reading
 
 HEADER: dict[str, Any] = {
     "format": "troubadour-log",
@@ -129,3 +133,25 @@ def test_no_timestamps_and_no_columns(tmp_path: Path) -> None:
     log = log_of(large)
     reading = by_timestamps(log, "snapshot")
     assert not hasattr(reading, "condition") and check_reading(log, reading, "snapshot") is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["register", "set"])
+def test_numbers_of_pairs_beyond_32_bits(kind: str) -> None:
+    """Cells, elements and positions are numbered in 32 bits, but not pairs of them."""
+    change = {"register": "w", "set": "add"}[kind]
+    count = 50_000
+    reader = ObjectLogReader(RawHeader("troubadour-log", 1, objects={"o": kind}))  # type: ignore[dict-item]
+    reader.begin("log")
+    reader.add_initial(reader.initial(RawHeader("troubadour-log", 1, objects={"o": kind})))  # type: ignore[dict-item]
+    for number in range(count):
+        before = number - 1
+        value: Any = [before] if kind == "set" else before
+        ops = ([change, "o", number, number], *([["r", "o", before, value]] if number else []))
+        entry = RawTransaction(number, "committed", ops=ops, start=2 * number, commit=2 * number + 1)
+        reader.add(entry, b"", number, None)
+    log = reader.finish(Header("", (), isolation="serializable"), "")
+    places = np.arange(count)
+    assert check_reading(log, Reading(places, places), None) is None
+    log.values[-1] = 7
+    refusal = check_reading(log, Reading(places, places), None)
+    assert refusal is not None and (refusal.transaction, refusal.condition) == (count - 1, "observation")

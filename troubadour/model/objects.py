@@ -8,7 +8,8 @@ format, nor what any level allows.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Literal
 
 import msgspec
@@ -98,6 +99,11 @@ class Sequences:
         self.items.extend(items)
         self.first.append(len(self.items))
         return len(self.first) - 2
+
+    def extend(self, items: array[int], lengths: Iterable[int]) -> None:
+        """Take several, one after another in `items`."""
+        self.items += items
+        self.first.extend(accumulate(lengths, initial=self.first.pop()))
 
     def at(self, number: int) -> array[int]:
         """A sequence by its number."""

@@ -39,6 +39,12 @@ _AT_ONCE = 1 << 15
 _KIND = {name: number for number, name in enumerate(KINDS)}
 _STATUS = {name: number for number, name in enumerate(STATUSES)}
 _CHANGED_BY = {KINDS[change]: kind for kind, change in CHANGES.items()}
+_SHOWN: dict[ObjectType, tuple[type, ...]] = {
+    "register": (int, str, type(None)), "list": (list,), "set": (list,), "counter": (int,)
+}  # fmt: skip
+_GIVEN: dict[ObjectType, tuple[type, ...]] = {
+    "register": (int, str), "list": (int, str), "set": (int, str), "counter": (int,)
+}  # fmt: skip
 _MORE = ("begin", "read_only", "xid", "snapshot", "snapshot_at")
 
 Operation = TypeVar("Operation")
@@ -94,13 +100,19 @@ class ObjectLogReader:
         self._dropped: set[int] = set()
         names = Literal[tuple(header.objects)] if header.objects else Literal[""]
         kinds = Literal[KINDS]  # type: ignore[valid-type]
-        exact: Any = tuple[kinds, names, _Small, _Small]  # type: ignore[valid-type]
+        collections = any(kind in ("list", "set") for kind in self._types)
+        integers: Any = _Small | list[_Small] if collections else _Small
+        exact: Any = tuple[kinds, names, _Small, integers]  # type: ignore[valid-type]
         wide: Any = tuple[kinds, names, _Small | str, _Small | str | list[_Small | str] | None]  # type: ignore[valid-type]
         self._numbers_only: Callable[[bytes], list[_Line[Any]]] = msgspec.json.Decoder(_Line[exact]).decode_lines
         self._any_values: Callable[[bytes], list[_Line[Any]]] = msgspec.json.Decoder(_Line[wide]).decode_lines
-        self._rows_of_numbers = not any(kind in ("list", "set") for kind in self._types)
         pairs = {(READ, number) for number in range(len(self._types))}
         self._allowed = pairs | {(CHANGES[kind], number) for number, kind in enumerate(self._types)}
+        self._shapes = {(READ, number, one) for number, kind in enumerate(self._types) for one in _SHOWN[kind]}
+        self._shapes |= {
+            (CHANGES[kind], number, one) for number, kind in enumerate(self._types) for one in _GIVEN[kind]
+        }
+        """What values may be in lines of the usual shape."""
         self._collections = {number for number, kind in enumerate(self._types) if kind in ("list", "set")}
         self._counters = {number for number, kind in enumerate(self._types) if kind == "counter"}
 
@@ -129,11 +141,8 @@ class ObjectLogReader:
         text = b"\n".join(batch)
         if b"\\" in text:
             return None
-        if self._rows_of_numbers:
-            taken = self._take_numbers(text, batch, number, header_clock)
-            if taken is not None:
-                return taken
-        return self._take_values(text, batch, number, header_clock)
+        taken = self._take(self._numbers_only, text, len(batch), number, header_clock)
+        return taken or self._take(self._any_values, text, len(batch), number, header_clock)
 
     def add(self, raw: RawTransaction, line: bytes, number: int, header_clock: str | None) -> None:
         """Take a transaction line or an intent. Raises BadEntry."""
@@ -200,72 +209,55 @@ class ObjectLogReader:
         log.order = hint_order(_times(log), range(len(log.ids)))
         return log
 
-    def _take_numbers(self, text: bytes, batch: list[bytes], number: int, header_clock: str | None) -> int | None:
-        """Lines whose keys and values are all integers of less than 62 bits; None where they are not."""
-        entries = _decoded(self._numbers_only, text, len(batch))
+    def _take(
+        self,
+        decode: Callable[[bytes], list[_Line[Any]]],
+        text: bytes,
+        lines: int,
+        number: int,
+        header_clock: str | None,
+    ) -> int | None:
+        """Lines that a grammar decodes; None, with nothing taken, where it does not, or any needs a closer look. Every
+        read has an answer then, that of a list or a set not null."""
+        entries = _decoded(decode, text, lines)
         if entries is None:
             return None
         operations = [entry.ops for entry in entries]
         cells = list(chain.from_iterable(chain.from_iterable(operations)))
         for entry in entries:
             entry.ops = []
-        # a kind and an object have two quotes each; see `_may_repeat_a_key` of `troubadour.formats.entries`
-        if _encode(entries).count(b'"') + len(cells) != text.count(b'"'):
+        keys, values = cells[2::4], cells[3::4]
+        types = [*map(type, values)]
+        shown = [value for value in values if type(value) is list] if list in types else []
+        items = [*chain.from_iterable(shown)]
+        # a kind, an object and a text have two quotes each; see `_may_repeat_a_key` of `troubadour.formats.entries`
+        texts = 0 if decode is self._numbers_only else sum(map(_count_texts, (keys, values, items)))
+        if _encode(entries).count(b'"') + len(cells) + 2 * texts != text.count(b'"'):
             return None
-        columns = self._kinds_and_subjects(cells)
-        if columns is None or not self._take_entries(entries, operations, number, header_clock):
+        kinds = bytes(map(_KIND.__getitem__, cells[::4]))
+        subjects = array("H", map(self._names.__getitem__, cells[1::4]))
+        if not self._shapes.issuperset(zip(kinds, subjects, types, strict=True)):
             return None
-        log = self.log
-        log.kinds += columns[0]
-        log.subjects += columns[1]
-        log.keys.extend(array("q", cells[2::4]))
-        log.values.extend(array("q", cells[3::4]))
-        return len(entries)
-
-    def _take_values(self, text: bytes, batch: list[bytes], number: int, header_clock: str | None) -> int | None:
-        """Lines whose reads all have an answer; None where one does not."""
-        entries = _decoded(self._any_values, text, len(batch))
-        if entries is None or _encode(entries).count(b'"') != text.count(b'"'):
-            return None
-        operations = [entry.ops for entry in entries]
-        cells = list(chain.from_iterable(chain.from_iterable(operations)))
-        columns = self._kinds_and_subjects(cells)
-        if columns is None:
-            return None
-        kinds, subjects = columns
-        values, collections, counters = cells[3::4], self._collections, self._counters
-        for kind, subject, value in zip(kinds, subjects, values, strict=True):
-            if _misfit(kind == READ, subject in collections, subject in counters, value):
-                return None
         if not self._take_entries(entries, operations, number, header_clock):
             return None
         log = self.log
-        code, add = log.codes.code, log.sequences.add
         log.kinds += kinds
         log.subjects += subjects
-        log.keys.extend([key if type(key) is int else code(key) for key in cells[2::4]])
-        log.values.extend(
-            [
-                value
-                if type(value) is int
-                else add([item if type(item) is int else code(item) for item in value])
-                if type(value) is list
-                else NOTHING
-                if value is None
-                else code(value)
-                for value in values
-            ]
-        )
-        for position, (kind, subject, value) in enumerate(zip(kinds, subjects, values, strict=True), -len(values)):
-            if value is None and subject in collections and kind == READ:
-                log.values[position] = add(())
-        return len(entries)
+        log.keys += self._coded(keys)
+        if shown:
+            numbers = iter(range(len(log.sequences), len(log.sequences) + len(shown)))
+            log.sequences.extend(self._coded(items), map(len, shown))
+            values = [next(numbers) if type(value) is list else value for value in values]
+        log.values += self._coded(values)
+        return lines
 
-    def _kinds_and_subjects(self, cells: list[Any]) -> tuple[bytes, array[int]] | None:
-        """Two columns of operations, each of four cells; None where an object has no such operation."""
-        kinds = bytes(map(_KIND.__getitem__, cells[::4]))
-        subjects = array("H", map(self._names.__getitem__, cells[1::4]))
-        return (kinds, subjects) if self._allowed.issuperset(zip(kinds, subjects, strict=True)) else None
+    def _coded(self, values: list[Any]) -> array[int]:
+        """The codes of integers of less than 62 bits, texts and nulls."""
+        try:
+            return array("q", values)
+        except TypeError:
+            code = self.log.codes.code
+            return array("q", [NOTHING if value is None else code(value) for value in values])
 
     def _take_entries(
         self, entries: list[_Line[Any]], operations: list[Any], number: int, header_clock: str | None
@@ -439,6 +431,10 @@ COLUMNS = (
     "end_returned", "clocks", "levels", "lines",
 )  # fmt: skip
 """The columns by place, but for those of the operations."""
+
+
+def _count_texts(values: list[Any]) -> int:
+    return list(map(type, values)).count(str)
 
 
 def _decoded(decode: Callable[[bytes], list[_Line[Any]]], text: bytes, lines: int) -> list[_Line[Any]] | None:

@@ -24,6 +24,8 @@ class Sets:
     def __init__(self, log: ObjectLog, cells: Cells, operations: Operations, order: Ints) -> None:
         """`operations`: those on sets; `order`: the places of the transactions."""
         self._log, self._cells, self._operations, self._order = log, cells, operations, order
+        # keys of pairs are made of these
+        self._position, self._cell = operations.position.astype(np.int64), operations.cell.astype(np.int64)
         self._first = column(log.sequences.first)
         self._items = column(log.sequences.items)
         self._adds = operations.kind != READ
@@ -41,7 +43,7 @@ class Sets:
         shown = self._items[ranges(self._first[told], self._shown)]
         # an element is a number: of its cell and its value
         cell = np.concatenate(
-            (np.array(initial_cell, np.int64), operations.cell[chosen], np.repeat(operations.cell[reads], self._shown))
+            (np.array(initial_cell, np.int64), self._cell[chosen], np.repeat(self._cell[reads], self._shown))
         )
         item = np.concatenate((np.array(initial_item, np.int64), operations.value[chosen], shown))
         values, numbered = np.unique(item, return_inverse=True)
@@ -62,7 +64,7 @@ class Sets:
         np.minimum.at(first, self._added, operations.position[self._chosen])
         first[self._initial] = 0
         # own elements, each by its first add in the transaction: (position, element) -> place in `operations`
-        keys = operations.position[self._chosen] * (count + 1) + self._added
+        keys = self._position[self._chosen] * (count + 1) + self._added
         own_keys, own_at = np.unique(keys, return_index=True)
         own_place = self._chosen[own_at]
         new = np.zeros(len(operations.kind) + 1, np.int64)
@@ -75,9 +77,9 @@ class Sets:
         # how many elements of a cell a state has
         width = int(operations.position.max(initial=0)) + 2
         there = np.sort(self._element_cell * width + np.minimum(first, width - 1))
-        lowest = np.searchsorted(there, operations.cell[reads] * width)
+        lowest = np.searchsorted(there, self._cell[reads] * width)
         seen = (
-            np.searchsorted(there, operations.cell[reads] * width + np.minimum(state[reads], width - 2), side="right")
+            np.searchsorted(there, self._cell[reads] * width + np.minimum(state[reads], width - 2), side="right")
             - lowest
         )
         expected = seen + fresh[reads] - fresh[starts[reads]]
@@ -86,7 +88,7 @@ class Sets:
         owner = np.repeat(np.arange(len(reads)), self._shown)
         by_state = first[self._told] <= state[reads[owner]]
         if len(own_keys):
-            asked = operations.position[reads[owner]] * (count + 1) + self._told
+            asked = self._position[reads[owner]] * (count + 1) + self._told
             at = np.minimum(np.searchsorted(own_keys, asked), len(own_keys) - 1)
             by_itself = (own_keys[at] == asked) & (own_place[at] < reads[owner])
         else:

@@ -1,0 +1,1 @@
+"""Logs of operations on objects at size: reading them, and judging their witnesses."""
