@@ -26,6 +26,7 @@ from sql_semantics.outcome import ResultSet
 from sql_semantics.run import MemoryView, compile_statement, free_errors
 from sql_semantics.values.dialect import Dialect
 from tests.differential.engines import Answer, Engine
+from tests.suites.files import name_of, text_of
 
 PRODUCTS = {"sqlite": "sqlite", "postgres": "postgresql", "mysql": "mysql", "duckdb": "duckdb"}
 """Our dialects by the names that ``skipif`` and ``onlyif`` use."""
@@ -325,7 +326,7 @@ def _plain(value: Any) -> str:
 def run_file(path: Path, dialect: str, engine: Engine | None = None) -> Tally:
     """All records of a file under one dialect, in a database of their own."""
     tally = Tally()
-    runner = Runner(dialect, path.suffix == ".slt", engine)
-    for record in read_records(path.read_text(encoding="utf-8"), PRODUCTS[dialect]):
+    runner = Runner(dialect, name_of(path).endswith(".slt"), engine)
+    for record in read_records(text_of(path), PRODUCTS[dialect]):
         runner.run(record, tally)
     return tally

@@ -3,10 +3,8 @@ statement of the suites through every dialect, whether the dialect has it or not
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -16,23 +14,20 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement, free_errors
 from sql_semantics.values.dialect import Dialect
 from tests.differential.beside import CRASHES
+from tests.suites.files import DATA, entries_of, name_of, text_of
 from tests.suites.pg_regress import SETUP
 from tests.suites.psql import statements
 
-CASES = Path(__file__).parents[3] / "shared" / "cases"
-pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason=f"{CASES} is absent")
 DIALECTS = ("postgres", "mysql", "sqlite", "duckdb")
 
 
 def scripts() -> Iterator[tuple[str, list[str]]]:
     """Every suite's texts, by file."""
-    for path in sorted(CASES.glob("pg-regress/sql/*.sql")):
-        yield path.stem, list(statements(path.read_text(encoding="utf-8")))
-    for path in sorted(CASES.glob("slt/**/*")):
-        if path.suffix in (".test", ".slt"):
-            yield path.stem, list(_slt(path.read_text(encoding="utf-8")))
-    bugs = json.loads((CASES / "sqlancer.json").read_text(encoding="utf-8"))["bugs"]
-    for bug in bugs:
+    for path in sorted(DATA.glob("pg-regress/*.gz")):
+        yield name_of(path), list(statements(text_of(path)))
+    for path in sorted(DATA.glob("slt/**/*.gz")):
+        yield name_of(path), list(_slt(text_of(path)))
+    for bug in entries_of(DATA / "sqlancer" / "bugs.jsonl.gz"):
         yield bug["id"], bug["statements"]
 
 

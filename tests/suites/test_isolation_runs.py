@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.case_files import library_of
+from tests.suites.files import DATA, entries_of
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.isolation.levels import LEVELS, implied_by
@@ -24,9 +25,8 @@ from troubadour.model.verdict import Status
 from troubadour.replay import check
 from troubadour.replay.chain import check_chain
 
-SHARED = Path(__file__).parents[3] / "shared" / "cases"
-HERMITAGE = SHARED / "hermitage" / "postgres15_observed.json"
-PERMUTATIONS = SHARED / "pg-isolation.jsonl"
+HERMITAGE = DATA / "isolation-runs" / "hermitage.jsonl.gz"
+PERMUTATIONS = DATA / "isolation-runs" / "postgres.jsonl.gz"
 
 PROMISED = {
     "read committed": ("read-committed", "postgres:read-committed"),
@@ -110,9 +110,7 @@ def rows_of(columns: int, rows: list[list[Any]]) -> dict[str, Any]:
 
 def hermitage() -> Iterator[tuple[str, str, str, bool, Run]]:
     """(id, anomaly, level, whether it was prevented, run)."""
-    if not HERMITAGE.exists():
-        return
-    for number, one in enumerate(json.loads(HERMITAGE.read_text(encoding="utf-8"))["runs"]):
+    for number, one in enumerate(entries_of(HERMITAGE)):
         run = Run(["create table test (id int primary key, value int)"], {"test": {"rows": [[1, 10], [2, 20]]}})
         for event in one["events"]:
             session, sql, at = event["session"], event["sql"].strip(), event["i"]
@@ -137,10 +135,7 @@ def hermitage() -> Iterator[tuple[str, str, str, bool, Run]]:
 
 def permutations() -> Iterator[tuple[str, str, Run]]:
     """(id, level, run)."""
-    if not PERMUTATIONS.exists():
-        return
-    for line in PERMUTATIONS.read_text(encoding="utf-8").splitlines():
-        one = json.loads(line)
+    for one in entries_of(PERMUTATIONS):
         texts = [text.strip() for setup in one["setup"] for text in setup.split(";") if text.strip()]
         run = Run([text for text in texts if text.upper().startswith("CREATE")], {})
         for number, text in enumerate(text for text in texts if not text.upper().startswith("CREATE")):
@@ -185,7 +180,6 @@ SCENARIOS = list(hermitage())
 ALL_PERMUTATIONS = list(permutations())
 
 
-@pytest.mark.skipif(not HERMITAGE.exists(), reason=f"{HERMITAGE} is absent")
 def test_scenarios_are_many() -> None:
     assert len(SCENARIOS) == 20
     assert len(ALL_PERMUTATIONS) == 50

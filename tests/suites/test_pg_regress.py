@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.differential.campaign import collation_of
 from tests.differential.engines import Postgres
+from tests.suites.files import DATA, name_of, text_of
 from tests.suites.pg_regress import Report, Script
 from tests.suites.psql import statements
 
-SCRIPTS = Path(__file__).parents[3] / "shared" / "cases" / "pg-regress" / "sql"
-pytestmark = pytest.mark.skipif(not SCRIPTS.is_dir(), reason=f"{SCRIPTS} is absent")
+SCRIPTS = DATA / "pg-regress"
 QUICK = ("boolean", "case", "delete", "int4", "int8", "limit", "select_distinct", "select_having", "transactions")
 AGREE = {"boolean": 75, "case": 32, "int4": 54, "int8": 98, "limit": 14, "select_distinct": 20, "select_having": 21}
 """At least so many statements are within the fragment (and agree)."""
@@ -26,7 +25,7 @@ def run(connection: Any, name: str) -> Report:
     engine = Postgres(connection, collation_of(connection))
     engine.clear()
     script = Script(engine, connection)
-    text = (SCRIPTS / f"{name}.sql").read_text(encoding="utf-8")
+    text = text_of(SCRIPTS / f"{name}.sql.gz")
     try:
         script.setup(text)
         return script.run(statements(text))
@@ -47,8 +46,8 @@ def test_statements_agree_or_are_refused(postgres: Any, name: str) -> None:
 @pytest.mark.slow
 def test_every_script(postgres: Any) -> None:
     total = Report()
-    for path in sorted(SCRIPTS.glob("*.sql")):
-        total.add(run(postgres, path.stem))
+    for path in sorted(SCRIPTS.glob("*.sql.gz")):
+        total.add(run(postgres, name_of(path).removesuffix(".sql")))
     assert not total.differences, "\n".join(total.differences)
     assert total.same >= 950, f"{total}: {total.refused.most_common(60)}"
 

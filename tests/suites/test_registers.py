@@ -1,20 +1,20 @@
 """33 register histories of other tools (dbcop, PolySI), with the verdicts that their sources state or that follow, as
-logs of one table (`anomalies.json`). Does not know how the sources decide."""
+logs of one table (`tests/data/registers`). Does not know how the sources decide."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.case_files import Case, library_of, read_case
+from tests.suites.files import DATA, entries_of
 from troubadour.audit.driver import Options, audit
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.verdict import Status
 from troubadour.replay import check
 
-REGISTERS = Path(__file__).parents[3] / "shared" / "cases" / "anomalies.json"
+REGISTERS = DATA / "registers" / "registers.jsonl.gz"
 
 DERIVED = {
     "SI": "snapshot",
@@ -44,10 +44,8 @@ LONG = {"a15", "a23"}
 
 def registers() -> list[tuple[dict[str, object], str, str]]:
     """(history, level, verdict) for all that is derived or stated."""
-    if not REGISTERS.exists():
-        return []
     found = []
-    for history in json.loads(REGISTERS.read_text(encoding="utf-8"))["histories"]:
+    for history in entries_of(REGISTERS):
         verdicts = {DERIVED[name]: verdict for name, verdict in history["verdict_derived"].items()}
         for name, verdict in history["verdict_stated"].items():
             if name == "RC" and history["id"] in WEAKER_READ_COMMITTED:
@@ -83,7 +81,6 @@ def register_case(history: dict[str, object]) -> Case:
     return read_case("\n".join(lines), str(history["id"]))
 
 
-@pytest.mark.skipif(not REGISTERS.exists(), reason=f"{REGISTERS} is absent")
 def test_register_histories_are_many() -> None:
     found = registers()
     assert len(found) >= 160
@@ -95,8 +92,7 @@ def test_register_histories_are_many() -> None:
     [
         pytest.param(*item, id=f"{item[0]['id']}-{item[1]}", marks=pytest.mark.slow if item[0]["id"] in LONG else ())
         for item in registers()
-    ]
-    or [pytest.param({}, "", "", marks=pytest.mark.skip(reason=f"{REGISTERS} is absent"))],
+    ],
 )
 def test_register_history(history: dict[str, object], level: str, verdict: str, tmp_path: Path) -> None:
     log = register_case(history).log(tmp_path)

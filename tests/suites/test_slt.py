@@ -1,7 +1,7 @@
 """Suites that others wrote, in the interpreter and on a real engine beside it: no record may fail.
 
-`data` holds records of SQLite's sqllogictest (https://sqlite.org/sqllogictest, public domain); the whole suites lie in
-a shared folder that is no part of the repository.
+`data` holds a few records of SQLite's sqllogictest (https://sqlite.org/sqllogictest, public domain), `tests/data/slt`
+whole files of it and of RisingLight's.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from tests.differential.engines import DbApi, Engine, MariaDB, Postgres
+from tests.suites.files import name_of
 from tests.suites.slt import PRODUCTS, Record, Runner, Tally, read_records, run_file
 
 DATA = Path(__file__).parent / "data"
-SHARED = next((found for up in DATA.parents if (found := up / "shared" / "cases" / "slt").is_dir()), None)
+WHOLE = DATA.parents[1] / "data" / "slt"
 SELECTS = ("select1.test", "select2.test")
 
 
@@ -29,11 +30,10 @@ def duckdb_engine() -> Engine:
     return DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error)
 
 
-def shared_files(*, selects: bool) -> list[Path]:
-    if SHARED is None:
-        pytest.skip("the shared folder of cases is not here")
-    files = [path for path in sorted(SHARED.rglob("*")) if path.suffix in (".test", ".slt")]
-    return [path for path in files if (path.name in SELECTS) is selects]
+def whole_files(*, selects: bool) -> list[Path]:
+    files = [path for path in sorted(WHOLE.rglob("*.gz")) if (name_of(path) in SELECTS) is selects]
+    assert files
+    return files
 
 
 def check(files: list[Path], dialect: str, engine: Engine | None, least: float) -> Tally:
@@ -55,19 +55,19 @@ def test_copied_records(path: Path, dialect: str) -> None:
 
 
 def test_other_files_on_sqlite() -> None:
-    assert check(shared_files(selects=False), "sqlite", sqlite_engine(), 0.7).passed > 500
+    assert check(whole_files(selects=False), "sqlite", sqlite_engine(), 0.7).passed > 500
 
 
 def test_other_files_on_duckdb() -> None:
-    assert check(shared_files(selects=False), "duckdb", duckdb_engine(), 0.8).passed > 450
+    assert check(whole_files(selects=False), "duckdb", duckdb_engine(), 0.8).passed > 450
 
 
 def test_other_files_on_postgres(postgres: Any) -> None:
-    assert check(shared_files(selects=False), "postgres", Postgres(postgres, "C"), 0.85).passed > 450
+    assert check(whole_files(selects=False), "postgres", Postgres(postgres, "C"), 0.85).passed > 450
 
 
 def test_other_files_on_mariadb(mariadb: Any) -> None:
-    files = [path for path in shared_files(selects=False) if path.suffix == ".test"]
+    files = [path for path in whole_files(selects=False) if name_of(path).endswith(".test")]
     assert check(files, "mysql", MariaDB(*mariadb), 0.5).passed > 100
 
 
@@ -75,7 +75,7 @@ def test_other_files_on_mariadb(mariadb: Any) -> None:
 @pytest.mark.parametrize(("dialect", "least"), [("sqlite", 1.0), ("postgres", 1.0), ("mysql", 0.8), ("duckdb", 0.8)])
 def test_selects(dialect: str, least: float) -> None:
     """SQLite's select1 and select2, which every product answers alike."""
-    assert check(shared_files(selects=True), dialect, None, least).passed > 1600
+    assert check(whole_files(selects=True), dialect, None, least).passed > 1600
 
 
 def test_the_reader() -> None:
@@ -143,6 +143,6 @@ def test_an_operand_of_another_class_in_sqlite_does_not_read_the_wrong_row() -> 
 def test_what_is_not_modelled_is_outside_and_so_is_what_follows() -> None:
     tally = Tally()
     runner = Runner("sqlite", False)
-    runner.run(Record(1, "CREATE TABLE t (a BLOB_OF_NOTHING(1, 2, 3))", False), tally)
+    runner.run(Record(1, "CREATE VIRTUAL TABLE t USING fts5(a)", False), tally)
     runner.run(Record(2, "SELECT 1", False, "I", "nosort", ("1",)), tally)
     assert tally.passed == 0 and tally.outside.total() == 2

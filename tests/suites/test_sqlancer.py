@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests.suites.files import DATA, entries_of
 from troubadour.cli import main as command
 
-FILE = Path(__file__).parents[3] / "shared" / "cases" / "sqlancer.json"
+FILE = DATA / "sqlancer" / "bugs.jsonl.gz"
 DIALECTS = {"TiDB": "mysql", "DuckDB": "duckdb"}
 UNDECIDED = frozenset(
     {
@@ -31,10 +32,7 @@ FAILED = {"duckdb-16": 1}
 
 
 def cases() -> list[Any]:
-    if not FILE.is_file():
-        return [pytest.param(None, marks=pytest.mark.skip(reason=f"{FILE} is absent"))]
-    bugs = json.loads(FILE.read_text(encoding="utf-8"))["bugs"]
-    return [pytest.param(bug, id=bug["id"]) for bug in bugs]
+    return [pytest.param(bug, id=bug["id"]) for bug in entries_of(FILE)]
 
 
 def log(bug: Any, rows: Any) -> str:
