@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills profiles replayed mixed ambiguity taint
+	pictures kills profiles replayed mixed ambiguity taint round-trip
 
 setup: $(STAMP)
 
@@ -175,6 +175,11 @@ mixed: $(STAMP)
 # Logs of 2,000 that leave much open, right and wrong: 3 minutes.
 ambiguity: $(STAMP)
 	$(PY) -m benchmarks.ambiguity --size 2000 --timeout 600 --switch "all on" $(ARGS)
+
+# Odd schemas and statements recorded on every engine and audited, each by itself, in the tables of their page: 2 minutes.
+round-trip: $(STAMP)
+	@mkdir -p build
+	$(PY) -m tests.live.round_trip --json build/round-trip.json --page docs/round-trip.md
 
 # Applications that know nothing of the recorder, recorded and judged, in the tables of their page: 10 minutes.
 # make applications APPLICATIONS="huey oscar" measures these, and keeps the rows of the others.

@@ -14,6 +14,7 @@ from troubadour.record.core.segments import Captured, Rows
 from troubadour.record.errors import RecordError
 from troubadour.record.settings import at_defaults, duckdb_settings, mysql_settings, sqlite_settings
 
+_APOSTROPHE = "'"
 _FOLDS = Dialect("sqlite")
 """Its names of tables are folded as DuckDB's are."""
 
@@ -69,8 +70,14 @@ def capture_duckdb(connection: Any) -> Captured:
         rows = []
         for name, sql in ask(f"SELECT table_name, sql FROM duckdb_tables() {here} AND NOT internal ORDER BY table_oid"):
             schema.append(sql)
-            read = ask(f"SELECT * FROM {quoted(name)}")
-            columns = [column[0] for column in own.description]
+            typed = ask(
+                f"SELECT column_name, data_type FROM duckdb_columns() {here} AND NOT internal"
+                f" AND table_name = '{name.replace(_APOSTROPHE, 2 * _APOSTROPHE)}' ORDER BY column_index"
+            )
+            columns = [column for column, _ in typed]
+            # of an INTERVAL the driver does not tell months and days from hours
+            asked = (quoted(c) + "::VARCHAR" * (of == "INTERVAL") for c, of in typed)
+            read = ask(f"SELECT {', '.join(asked)} FROM {quoted(name)}")
             rows.append((lowered(name, _FOLDS), columns, [list(map(python_value, row)) for row in read]))
         schema += [row[0] for row in ask(f"SELECT sql FROM duckdb_indexes() {here} AND is_unique AND sql IS NOT NULL")]
         schema += [row[0] for row in ask(f"SELECT sql FROM duckdb_views() {here} AND NOT internal")]

@@ -61,10 +61,12 @@ def run(case: Case, folder: Path, addresses: Addresses) -> Ended:
         for sent in case.setup:
             _send(plain(), sent)
         connection = recorded(log)
-        for sent in case.recorded:
-            _send(connection, sent)
-        connection.close()
-    recorder.close()
+        try:
+            for sent in case.recorded:
+                _send(connection, sent)
+        finally:
+            connection.close()
+            recorder.close()
     return judge(case, log)
 
 

@@ -5,6 +5,7 @@ Does not know who reads them. A row's identity is its place among its table's ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -16,7 +17,7 @@ from sql_semantics.run import compile_row
 from sql_semantics.run.writes.rows.stored import compile_generated, compile_stored
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import given_name
-from sql_semantics.values.types import DATETIME_KINDS, FAMILY_KINDS, Kind, SqlType, Value
+from sql_semantics.values.types import FAMILY_KINDS, TEMPORAL_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
 from troubadour.execution.observations.misfits import INCOMPLETE_DATE, OTHER_CLASS
 from troubadour.execution.observations.observation import lacks_parts
@@ -89,7 +90,7 @@ def known_rows(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
 
 def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
     """Columns with an initial value that is not modelled, an array of several dimensions, a NUMERIC that is NaN, a date
-    without a month, or in SQLite one of another class than its column's, by table and name, with what of it is not."""
+    that is infinite or without a month, or in SQLite one of another class than its column's, by table and name, with what of it is not."""
     found: dict[tuple[str, str], str] = {}
     for entry in log.header.initial:
         table = library.catalog.tables.get(_table_name(entry.table, library))
@@ -107,14 +108,17 @@ def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
 def _unread(values: Iterable[JsonValue], type: SqlType, dialect: Dialect) -> str | None:
     """What is not modelled of some of these values of a column; None for nothing, or where one is no value of it."""
     rules = dialect.rules.values
-    numeric, dated = type.kind is Kind.NUMERIC, type.kind in DATETIME_KINDS | {Kind.TIME} and rules.dates_lack_parts
+    numeric, dated = type.kind is Kind.NUMERIC, type.kind in TEMPORAL_KINDS
     if type.kind not in FAMILY_KINDS and not (numeric or dated or rules.affinities):
         return None
     for value in values:
         if type.kind is _CLASSES.get(value.__class__) or (numeric and not _is_no_decimal(value)):
             continue
-        if dated and isinstance(value, str) and lacks_parts(value):
-            return INCOMPLETE_DATE
+        if dated and isinstance(value, str):
+            if rules.dates_lack_parts and lacks_parts(value):
+                return INCOMPLETE_DATE
+            if _PLAIN.fullmatch(value):
+                continue
         try:
             read_value(value, type, stored=rules.affinities)
         except Unsupported as error:
@@ -124,6 +128,8 @@ def _unread(values: Iterable[JsonValue], type: SqlType, dialect: Dialect) -> str
     return None
 
 
+_PLAIN = re.compile(r"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:[+-][\d:]+|Z)?)?|\d\d:[\d:.]*", re.ASCII)
+"""Moments as nearly all are written, which need no reading to be known for what is modelled."""
 _CLASSES = {int: Kind.BIGINT, str: Kind.TEXT}
 
 

@@ -189,6 +189,11 @@ _DUCKDB_CASTS: Sequence[tuple[type, str]] = (
 )
 
 
+def _duckdb_value(value: Any) -> Any:
+    """As `python_value`; of an INTERVAL the driver does not tell months and days from hours."""
+    return {"redacted": True} if isinstance(value, timedelta) else python_value(value)
+
+
 _COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "COPY"})
 
 
@@ -379,7 +384,7 @@ DRIVERS = (
         level=lambda connection: "duckdb",
         placed=_duckdb_placed,
         database=_duckdb_database,
-        value=python_value,
+        value=_duckdb_value,
         capture=capture_duckdb,
         counts=_duckdb_counts,
         settings=lambda connection: duckdb_settings(lambda sql: connection.execute(sql).fetchall()),

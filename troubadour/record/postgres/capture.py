@@ -7,6 +7,7 @@ same, so that it says so. Does not know transactions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -179,10 +180,16 @@ def writing_functions(connection: Connection) -> frozenset[str]:
 
 def _plain(definition: str, path: Sequence[str]) -> str:
     """A definition whose object, in the search path, is named without its schema."""
-    head, bracket, rest = definition.partition("(")
+    opening = _OPENING.match(definition)
+    end = len(definition) if opening is None else opening.end()
+    head = definition[:end]
     for schema in path:
         head = head.replace(f" {schema}", " ", 1)
-    return head + bracket + rest
+    return head + definition[end:]
+
+
+_OPENING = re.compile(r'(?:[^"(]|"(?:[^"]|"")*")*')
+"""What stands before the first parenthesis outside of a name."""
 
 
 Name = tuple[str, str]

