@@ -8,6 +8,7 @@ Ends with status 1 where a case is neither correct nor undecided for what is nam
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -54,10 +55,17 @@ def table(results: dict[str, list[Ended]], at: str) -> list[str]:
         lines.append(f"| {PRODUCTS[engine]} | {len(found)} | {correct} | {honest - correct} | {len(found) - honest} |")
     lines += ["", "| engine | cases | not judged in them |", "|---|---:|---|"]
     for engine, found in results.items():
-        constructs = Counter(name for one in found if one.honest for name in sorted({*one.constructs}))
+        constructs = Counter(
+            name for one in found if one.honest for name in sorted({_plain(item) for item in one.constructs})
+        )
         for name, count in constructs.most_common():
             lines.append(f"| {PRODUCTS[engine]} | {count} | {name[:120].replace('|', chr(92) + '|')} |")
     return lines
+
+
+def _plain(construct: str) -> str:
+    """A construct without where it stands."""
+    return re.sub(r" at line \d+.*| Line \d+, Col: \d+\.", "", construct.split(", in the definition of ")[0])
 
 
 @click.command(help=__doc__)

@@ -90,7 +90,8 @@ def known_rows(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
 
 def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
     """Columns with an initial value that is not modelled, an array of several dimensions, a NUMERIC that is NaN, a date
-    that is infinite or without a month, or in SQLite one of another class than its column's, by table and name, with what of it is not."""
+    that is infinite or without a month, or in SQLite a value of another class than its column's, by table and name,
+    with what of it is not."""
     found: dict[tuple[str, str], str] = {}
     for entry in log.header.initial:
         table = library.catalog.tables.get(_table_name(entry.table, library))
