@@ -544,6 +544,7 @@ DUCKDB = Rules(
         counts_are_rows=True,
         absent_table_state="42P01",
         present_table_state="42P07",
+        updates_replace_rows=True,
         changes_check_references=True,
         table_changes_recheck=True,
         definitions_commit=False,

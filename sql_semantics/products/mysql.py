@@ -548,6 +548,7 @@ MYSQL = Rules(
         counts_are_rows=False,
         absent_table_state="42S02",
         present_table_state="42S01",
+        updates_replace_rows=False,
         changes_check_references=True,
         table_changes_recheck=False,
         definitions_commit=True,

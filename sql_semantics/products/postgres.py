@@ -566,6 +566,7 @@ POSTGRES = Rules(
         counts_are_rows=False,
         absent_table_state="42P01",
         present_table_state="42P07",
+        updates_replace_rows=False,
         changes_check_references=True,
         table_changes_recheck=True,
         definitions_commit=False,

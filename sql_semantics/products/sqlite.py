@@ -523,6 +523,7 @@ SQLITE = Rules(
         counts_are_rows=False,
         absent_table_state="HY000",
         present_table_state="HY000",
+        updates_replace_rows=False,
         changes_check_references=False,
         table_changes_recheck=True,
         definitions_commit=False,

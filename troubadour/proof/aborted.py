@@ -6,24 +6,27 @@ where they stood, and they are not judged. Does not know what they read, nor wha
 
 from __future__ import annotations
 
-from troubadour.execution.observations.impossible import refuted
+from troubadour.execution.observations.impossible import refuted, refuted_by_keys
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.search.problem.problem import Problem, has_answers
 
 
 def impossible_answer(problem: Problem) -> tuple[int, str] | None:
-    """An aborted transaction with an answer that no state explains, and why; None where there is none."""
+    """An aborted transaction with an answer that no state explains, or any one with an error that names a key as it
+    cannot, and why; None where there is none."""
     library = problem.library
-    for item, status in enumerate(problem.statuses):
-        if status != "aborted" or all(s.error is None for s in problem.transaction(item).statements):
-            continue
+    for item in problem.erring:
+        status = problem.statuses[item]
         try:
-            why = refuted(problem.prepared(item), library.catalog, library.dialect.name)
+            prepared = problem.prepared(item)
+            why = refuted(prepared, library.catalog, library.dialect.name) if status == "aborted" else None
+            why = why or refuted_by_keys(prepared, problem.keys)
         except UnsupportedStatement:
             continue
         if why is not None:
             transaction = problem.transaction(item).id
-            return item, f"the aborted transaction {transaction!r}, statement {why[0] + 1}: {why[1]}"
+            which = "the aborted transaction" if status == "aborted" else "transaction"
+            return item, f"{which} {transaction!r}, statement {why[0] + 1}: {why[1]}"
     return None
 
 

@@ -16,8 +16,9 @@ from sql_semantics.products import PRODUCTS
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.execution.definitions import PASSING, first_passing
-from troubadour.execution.initial.rows import initial_state
-from troubadour.execution.observations.impossible import refuted
+from troubadour.execution.initial.rows import initial_state, known_rows, unknown_tables
+from troubadour.execution.observations.impossible import refuted, refuted_by_keys
+from troubadour.execution.observations.unwritten_keys import UnwrittenKeys
 from troubadour.execution.prepared import (
     Preparations,
     PreparedTransaction,
@@ -83,6 +84,7 @@ class Replay:
         "catalog",
         "dialect",
         "idle",
+        "keys",
         "order",
         "store",
         "timeline",
@@ -125,6 +127,12 @@ class Replay:
         self._version_commit: dict[str, int] = {}
         self._drawn: set[tuple[str, Value]] = set()
         self._serial = Serial()
+        self.keys = UnwrittenKeys(
+            lambda: map(self._prepare, log.transactions),
+            lambda: known_rows(log, library),
+            lambda: unknown_tables(log, library),
+            library,
+        )
 
     def copy(self) -> Replay:
         """An independent copy; what was prepared is shared."""
@@ -137,7 +145,7 @@ class Replay:
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
         twin._drawn, twin.idle, twin._passed_on = self._drawn.copy(), self.idle.copy(), self._passed_on.copy()
         twin._version_commit, twin.written = self._version_commit.copy(), self.written
-        twin._serial = self._serial.copy()
+        twin._serial, twin.keys = self._serial.copy(), self.keys
         return twin
 
     def append(
@@ -284,7 +292,8 @@ class Replay:
             return None
         for transaction in self._log.transactions:
             if transaction.status == "aborted":
-                found = refuted(self._prepare(transaction), self.catalog, self.dialect)
+                prepared = self._prepare(transaction)
+                found = refuted(prepared, self.catalog, self.dialect) or refuted_by_keys(prepared, self.keys)
                 if found is not None:
                     return Refusal(transaction.id, found[0], "error", found[1])
         return None

@@ -244,7 +244,8 @@ class Step:
                 if fate is Fate.IMPOSSIBLE:
                     text: str | None = prepared.judged.text
                 elif fate is Fate.FAILED:
-                    text = run_failed(prepared, view, self.replay.catalog, self.replay.dialect)
+                    text = self.replay.keys.refutes(prepared)
+                    text = text or run_failed(prepared, view, self.replay.catalog, self.replay.dialect)
                     view.failed()
                 else:
                     text = run_succeeded(prepared, view)

@@ -79,6 +79,9 @@ class RunRules:
     """SQLSTATE of a table that does not exist."""
     present_table_state: str
     """SQLSTATE of a table that exists already."""
+    updates_replace_rows: bool
+    """Whether an update may be a deletion and an insertion to the foreign keys of others (DuckDB, Over-Eager Constraint
+    Checking)."""
     changes_check_references: bool
     """Whether ALTER TABLE checks references that it adds."""
     table_changes_recheck: bool

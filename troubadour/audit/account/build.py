@@ -329,6 +329,8 @@ class _Builder:
                 return _Told(ANOMALIES["duplicate-key"], (holder,))
             if "refer" in explanation or "23503" in explanation:
                 return _Told(ANOMALIES["dangling-reference"], ())
+            if "answered error" in explanation:
+                return _Told(ANOMALIES["impossible-error"], ())
             if self._verdict.claim is None:
                 return _Told(ANOMALIES["unclassified"], ())
             return _Told(ANOMALIES["impossible-error" if "error" in explanation else "wrong-answer"], ())

@@ -10,7 +10,18 @@ from sql_semantics.products import PRODUCTS
 from troubadour.execution.observations.errors import possible_anyway
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.raising import may_raise
+from troubadour.execution.observations.unwritten_keys import UnwrittenKeys
 from troubadour.execution.prepared import PreparedStatement, PreparedTransaction
+
+
+def refuted_by_keys(transaction: PreparedTransaction, keys: UnwrittenKeys) -> tuple[int, str] | None:
+    """The first statement of a transaction, committed or not, that failed for a key as it cannot have by all that the
+    log knows of keys, and why; None for none."""
+    for statement in transaction.statements:
+        why = keys.refutes(statement) if statement.judged.fate is Fate.FAILED else None
+        if why is not None:
+            return statement.index, why
+    return None
 
 
 def refuted(transaction: PreparedTransaction, catalog: Catalog, dialect: str) -> tuple[int, str] | None:

@@ -17,6 +17,7 @@ from troubadour.execution.free.moments import moments_of
 from troubadour.execution.free.values import FreeValues, first_number, numbered_tables
 from troubadour.execution.initial.discovery import Discovery, InitialRows
 from troubadour.execution.initial.rows import dangles
+from troubadour.execution.observations.unwritten_keys import UnwrittenKeys
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
 from troubadour.execution.states.state_map import StateMap
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible, level_in
@@ -91,12 +92,16 @@ class Problem:
         self.levels: list[Level] = []
         self.times: list[Times] = []
         self.statuses: list[str] = []
+        self.erring: list[int] = []
+        """The items of which some statement failed."""
         self._sessions: dict[str, list[int]] = {}
         tables = frozenset(name.lower() for name in library.catalog.tables)
         for item, transaction in enumerate(log.transactions):
             self.levels.append(level_of(transaction, log, isolation))
             self.times.append(times_of(transaction, item, library.dialect.name, tables))
             self.statuses.append(transaction.status)
+            if any(statement.error is not None for statement in transaction.statements):
+                self.erring.append(item)
             if transaction.session is not None and transaction.status == "committed":
                 self._sessions.setdefault(transaction.session, []).append(item)
         self.committed = [item for item, status in enumerate(self.statuses) if status == "committed"]
@@ -112,6 +117,9 @@ class Problem:
         self._one_by_one = any(level.locks or level.conflict is Conflict.COLUMNS for level in self.levels)
         if self.has_own_states and unknown:
             raise Unsupported("unknown initial rows at a level at which statements read states of their own")
+        self.keys = UnwrittenKeys(
+            lambda: map(self.prepared, range(len(self.statuses))), lambda: initial, lambda: unknown, library
+        )
         self.answers = KeptAnswers()
         self.refused = Refused()
         self._prepared: dict[int, PreparedTransaction] = {}
