@@ -2,7 +2,8 @@
 
 ``python -m tests.property.campaign --logs 10000`` (``make oracle``) takes hours; every seed by itself is repeatable.
 Logs have orders to be searched, unknown outcomes and missing observations; every other one was made of transactions
-that saw sets. One combination of heuristics per log and level, all of them in turn.
+that saw sets. One combination of heuristics per log and level, all of them in turn. With each goes a log whose
+transactions are at PostgreSQL's levels, each at its own.
 """
 
 # ruff: noqa: T201
@@ -17,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from tests.property.random_logs import GENERAL, random_log, write
 from tests.property.random_statements import library
 from tests.property.test_agreement import COMBINATIONS, OWN, audited, difference, isolation
+from tests.property.test_mixed_levels import faults as mixed_faults
 from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
@@ -75,6 +77,10 @@ def run(seeds: Sequence[int], levels: Sequence[str]) -> tuple[Counter[str], list
             if strong in found and weak in found and found[strong].status is not found[weak].status
         }
         counts["separate some neighbouring levels"] += bool(parted)
+        mixed, judged, violations = mixed_faults(range(seed, seed + 1))
+        faults += mixed
+        counts["PostgreSQL's levels mixed: agreed"] += judged - len(mixed)
+        counts["PostgreSQL's levels mixed: correct"] += judged - violations
         for strong, weak in parted:
             counts[f"separate {strong} from {weak}"] += 1
         for strong in found:

@@ -25,8 +25,8 @@ class Sent(msgspec.Struct, frozen=True):
 
 class Schedule(msgspec.Struct, frozen=True):
     """What is there before (`setup`, `teardown`: statements), the sessions with the isolation level that SQL calls
-    theirs, and the steps. `anomaly` is what the violation is called, `watched` the sessions whose answers are the
-    finding; others are there for what they write."""
+    theirs (`levels`: of those that have another one), and the steps. `anomaly` is what the violation is called,
+    `watched` the sessions whose answers are the finding; others are there for what they write."""
 
     dialect: str
     isolation: str
@@ -38,3 +38,8 @@ class Schedule(msgspec.Struct, frozen=True):
     watched: tuple[str, ...] = ()
     format: str = SPEC_FORMAT
     version: int = 1
+    levels: dict[str, str] = {}
+
+    def level_of(self, session: str) -> str:
+        """The level of a session."""
+        return self.levels.get(session, self.isolation)

@@ -82,7 +82,9 @@ def _on_postgres(schedule: Schedule, dsn: str) -> list[Given]:
             with psycopg.connect(place, autocommit=True) as setup:
                 for sql in schedule.setup:
                     setup.execute(sql.encode())
-            sessions = {name: stack.enter_context(_session(place, schedule.isolation)) for name in schedule.sessions}
+            sessions = {
+                name: stack.enter_context(_session(place, schedule.level_of(name))) for name in schedule.sessions
+            }
             return _in_turns(schedule, stack, lambda step: send_postgres(sessions[step.session], step))
     except psycopg.Error as error:
         raise RecordError(f"the server: {error}") from error
@@ -100,7 +102,7 @@ def _on_mysql(schedule: Schedule, dsn: str) -> list[Given]:
             for name in schedule.sessions:
                 sessions[name] = stack.enter_context(connect(dsn, database))
                 with sessions[name].cursor() as cursor:
-                    cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {schedule.isolation}")
+                    cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {schedule.level_of(name)}")
                     cursor.execute("START TRANSACTION")
             return _in_turns(schedule, stack, lambda step: send_mysql(sessions[step.session], step))
     except pymysql.MySQLError as error:

@@ -52,17 +52,20 @@ def schedule_of(verdict: Verdict, log: Log, library: SqlLibrary) -> Schedule | N
         else Sent(names[one.id], "COMMIT" if one.status != "aborted" else "ROLLBACK")
         for one, statement in _in_order(list(_in_time(members)), account.sights)
     )
+    isolation = level_in_sql(_recorded_at(log, members) or verdict.isolation)
+    levels = {names[one.id]: level_in_sql(own) for one in members if (own := _recorded_at(log, [one])) is not None}
     cascade = library.dialect.rules.running.drops_cascade
     tables = [quoted(table, library.dialect) for table in library.catalog.tables]
     return Schedule(
         library.dialect.name,
-        level_in_sql(_recorded_at(log, members) or verdict.isolation),
+        isolation,
         (*log.header.schema, *log.header.procedures, *account.before),
         tuple(f"DROP TABLE {table}{' CASCADE' if cascade else ''}" for table in tables),
         tuple(names.values()),
         steps,
         account.title,
         tuple(names[one.id] for one in members if one.id in core),
+        levels={session: level for session, level in levels.items() if level != isolation},
     )
 
 
@@ -172,7 +175,7 @@ def isolation_spec(schedule: Schedule) -> str:
     lines += ["}", "", "teardown", "{", *(f"  {_one_line(sql)};" for sql in schedule.teardown), "}"]
     called: dict[int, str] = {}
     for session in schedule.sessions:
-        lines += ["", f'session "{session}"', f"setup {{ BEGIN ISOLATION LEVEL {schedule.isolation}; }}"]
+        lines += ["", f'session "{session}"', f"setup {{ BEGIN ISOLATION LEVEL {schedule.level_of(session)}; }}"]
         own = [(place, step) for place, step in enumerate(schedule.steps) if step.session == session]
         for number, (place, step) in enumerate(own, 1):
             called[place] = f"{session}_{number}"
@@ -194,10 +197,11 @@ def script(schedule: Schedule) -> str:
         "",
     ]
     rules = PRODUCTS[schedule.dialect].running
-    begin = f"BEGIN ISOLATION LEVEL {schedule.isolation}" if rules.begin_names_level else "BEGIN"
+    levels = {session: schedule.level_of(session) for session in schedule.sessions}
     if rules.session_levels:
-        lines += [f"[{one}] SET SESSION TRANSACTION ISOLATION LEVEL {schedule.isolation};" for one in schedule.sessions]
-    lines += [f"[{session}] {begin};" for session in schedule.sessions]
+        lines += [f"[{one}] SET SESSION TRANSACTION ISOLATION LEVEL {level};" for one, level in levels.items()]
+    named = rules.begin_names_level
+    lines += [f"[{one}] {f'BEGIN ISOLATION LEVEL {level}' if named else 'BEGIN'};" for one, level in levels.items()]
     for step in schedule.steps:
         lines.append(f"[{step.session}] {_one_line(step.sql)};")
         if (told := _answer(step)) is not None:
