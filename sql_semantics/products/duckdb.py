@@ -593,6 +593,7 @@ DUCKDB = Rules(
         aborts_return_numbers=False,
         folds_texts_of_keys=False,
         switches_by_connection=False,
+        settings_are_shared=True,
         begins_immediate=False,
         identifier_quote='"',
         numbered_parameters=False,

@@ -597,6 +597,7 @@ MYSQL = Rules(
         aborts_return_numbers=False,
         folds_texts_of_keys=True,
         switches_by_connection=False,
+        settings_are_shared=False,
         begins_immediate=False,
         identifier_quote="`",
         numbered_parameters=False,

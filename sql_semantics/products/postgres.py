@@ -615,6 +615,7 @@ POSTGRES = Rules(
         aborts_return_numbers=False,
         folds_texts_of_keys=False,
         switches_by_connection=False,
+        settings_are_shared=False,
         begins_immediate=False,
         identifier_quote='"',
         numbered_parameters=True,

@@ -572,6 +572,7 @@ SQLITE = Rules(
         aborts_return_numbers=True,
         folds_texts_of_keys=False,
         switches_by_connection=True,
+        settings_are_shared=False,
         begins_immediate=True,
         identifier_quote='"',
         numbered_parameters=False,

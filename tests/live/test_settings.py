@@ -319,3 +319,19 @@ def test_the_catalogs_are_read_whatever_the_limits(mariadb: str, tmp_path: Path)
     assert {table.table: len(table.rows) for table in found.header.initial} == {"t": 3, "s": 3}
     assert len(found.header.schema) == 3
     assert str(found.header.settings["sql_select_limit"]) == "1"
+
+
+def test_what_duckdb_is_set_to_holds_for_all_its_connections(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    with closing(duckdb.connect()) as connection:
+        for sql in DUCKDB_SCHEMA:
+            connection.execute(sql)
+        recorded = recorder.wrap(connection, log=log)
+        other = recorded.cursor()
+        other.execute("SELECT a FROM t ORDER BY a").fetchall()
+        recorded.execute("SET default_null_order = 'nulls_first'")
+        other.execute("SELECT a FROM t ORDER BY a").fetchall()
+    verdict = judged(log)
+    is_honest(verdict, "default_null_order")
+    assert verdict.coverage is not None
+    assert verdict.coverage.judged == 1

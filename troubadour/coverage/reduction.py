@@ -66,6 +66,7 @@ class _Reduction:
         self.columns: dict[tuple[str, str], str] = {}
         self._forgotten: dict[tuple[str, str], str] = {}
         self.sessions: dict[str, list[tuple[Place, Gap]]] = {}
+        self.shared: list[tuple[Place, Gap]] = []
         self.dissolved: dict[int, Gap] = {}
         self.draws: Gap | None = None
         self._passing = ""
@@ -268,11 +269,12 @@ class _Reduction:
     def _of_session(self, place: int, index: int) -> Gap | None:
         """What was done on the session that may decide what a statement means; not what came after it."""
         session = self.transactions[place].session
-        causes = () if session is None else self.sessions.get(session, ())
+        own = [] if session is None else self.sessions.get(session, [])
+        causes = [*own, *self.shared]
         return next((gap for cause, gap in causes if not self._is_before(place, index, cause)), None)
 
     def _is_before(self, place: int, index: int, cause: Place) -> bool:
-        """Whether a statement was over for certain as another of its session was sent."""
+        """Whether a statement was over for certain as another was sent, of its session or of another one."""
         if place == cause[0]:
             return index < cause[1]
         earlier, later = self.transactions[place], self.transactions[cause[0]]
@@ -281,7 +283,8 @@ class _Reduction:
         over, begun = _over(earlier), self._time(cause[0]).begun
         if over is not None and begun is not None and over != begun and earlier.clock == later.clock:
             return over < begun
-        return place < cause[0] and earlier.place < later.place
+        together = earlier.session is not None and earlier.session == later.session
+        return together and place < cause[0] and earlier.place < later.place
 
     def _time(self, place: int) -> Times:
         found = self._times.get(place)
@@ -327,6 +330,8 @@ class _Reduction:
         if reach.session and transaction.session is not None and self._of_session(place, index) is None:
             self.sessions.setdefault(transaction.session, []).append(((place, index), gap))
             self.changed = True
+            if self.library.dialect.rules.running.settings_are_shared:
+                self.shared.append(((place, index), gap))
         if reach.ends or (reach.session and transaction.session is None):
             self._dissolve(place, gap)
         if reach.everything and self.draws is None:

@@ -192,6 +192,9 @@ class RunRules:
     switches_by_connection: bool
     """Whether connections switch foreign keys and LIKE's case themselves (SQLite, PRAGMA)."""
 
+    settings_are_shared: bool
+    """Whether what one connection sets holds for all of its database (DuckDB, Configuration: SET GLOBAL)."""
+
     begins_immediate: bool
     """Whether BEGIN IMMEDIATE keeps other writers out from the start (SQLite, Transaction)."""
 
