@@ -5,6 +5,7 @@ Does not know a server.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,11 @@ SNAPSHOTS = frozenset({"postgres:repeatable-read", "postgres:serializable", "mys
 
 GIVEN_UP = ("08", "40", "55", "57", "HY")
 """Beginnings of the SQLSTATEs of what a server may always answer: deadlocks, time limits, lost connections."""
+
+_ACTS = re.compile(
+    r"(?!\s*SELECT\b)|.*\b(FOR\s+(NO\s+KEY\s+|KEY\s+)?(UPDATE|SHARE)|LOCK\s+IN\s+SHARE\s+MODE)\b", re.I | re.S
+)
+"""Statements that write or lock rows, as their texts show."""
 
 
 class NotDriven(Exception):
@@ -53,6 +59,14 @@ class Part:
         sooner -= 1
         self.after[: number + 1] = [min(after, sooner) for after in self.after[: number + 1]]
         return True
+
+    def may_have_waited(self, changes: Sequence[bool]) -> bool:
+        """Whether some step that is no plain query read a state before the last: it may have waited there for a lock,
+        and met a row as that was later."""
+        return self.snapshot is None and any(
+            _ACTS.match(step.sql) and any(changes[since : self.place - 1])
+            for step, since in zip(self.steps, self.since, strict=True)
+        )
 
 
 def course_of(log: Log, witness: Witness, library: SqlLibrary) -> list[Part]:

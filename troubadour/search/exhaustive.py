@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from troubadour.execution.free.choices import Choices
+from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.isolation.levels import Visible
 from troubadour.search.problem.orders import must_precede, overtaken_by
 from troubadour.search.problem.problem import Heuristics, Problem
@@ -26,12 +26,12 @@ NODES = 20_000
 
 def explained_in_order(problem: Problem, order: Sequence[int], nodes: int = NODES) -> dict[int, Choices] | None:
     """The reads that explain an order, found by looking at every reading concretely; empty where none do, None where
-    they are too many."""
+    they are too many, or meet rows whose values are not known."""
     tried = Everything(problem, order, (), fixed=True, nodes=nodes)
     try:
         if not tried.run():
             return {}
-    except TooManyRuns:
+    except (TooManyRuns, OpenRead):
         return None
     return {p.item: p.choices for p in tried.trace.placements if p.choices is not None}
 
@@ -46,7 +46,7 @@ def enumerate_again(problem: Problem, order: Sequence[int], *, every_order: bool
     tried = Everything(plain, plain.judged, plain.unknown)
     try:
         return not tried.run()
-    except TooManyRuns:
+    except (TooManyRuns, OpenRead):
         return False
 
 
