@@ -24,6 +24,12 @@ _LONGEST = 480
 _LONGEST_LOOKED_AT = 1 << 16
 
 
+class CannotRecord(click.ClickException):
+    """The server or the output cannot be used (exit status 2)."""
+
+    exit_code = 2
+
+
 def refuse(message: str) -> NoReturn:
     """End with exit status 2 and one line on standard error."""
     warn(brief(message))

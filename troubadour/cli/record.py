@@ -18,19 +18,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from troubadour.model.visible import one_line, visible
+from troubadour.cli.common import CannotRecord
+from troubadour.cli.objects import objects
+from troubadour.cli.simulated import simulated
+from troubadour.model.visible import visible
 
 if TYPE_CHECKING:
     from troubadour.record import EmbeddedPostgres, Tally, Workload
     from troubadour.workloads.texts import Mode
 
 PERCENT = click.FloatRange(0, 100)
-
-
-class CannotRecord(click.ClickException):
-    """The server or the output cannot be used (exit status 2)."""
-
-    exit_code = 2
 
 
 @click.group()
@@ -40,6 +37,10 @@ def record() -> None:
     A recording is a fresh database, a seeded workload on several connections at once, and a log of every statement,
     its answer and its times. It needs no changes to the DBMS but PostgreSQL's track_commit_timestamp = on.
     """
+
+
+record.add_command(simulated)
+record.add_command(objects)
 
 
 @record.command(context_settings={"ignore_unknown_options": True})
@@ -297,71 +298,6 @@ def tpcc(run: Run, mode: Mode, warehouses: int, districts: int, customers: int, 
     from troubadour.workloads.tpcc import Tpcc
 
     return Tpcc(run.dialect, mode, warehouses, districts, customers, items, run.seed)
-
-
-@record.command()
-@click.option("--fault", metavar="FAULT", help="What goes wrong; one of the list below. Default: nothing.")
-@click.option(
-    "--rate", type=click.FloatRange(0, 1), help="Share of the moments at which the fault could happen that it does."
-)
-@click.option(
-    "--isolation",
-    type=click.Choice(["read-committed", "snapshot", "serializable"]),
-    default="snapshot",
-    show_default=True,
-)
-@click.option("--sessions", type=click.IntRange(1), default=4, show_default=True)
-@click.option("--transactions", type=click.IntRange(1), default=50, show_default=True, help="Committed ones.")
-@_size("--items", 8, "Rows of the one table.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds give equal logs.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the log goes.")
-@click.option(
-    "--certificate",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where the server's own account of the run goes (docs/certificates.md).",
-)
-def simulated(
-    fault: str | None,
-    rate: float | None,
-    isolation: str,
-    sessions: int,
-    transactions: int,
-    items: int,
-    seed: int,
-    out: Path,
-    certificate: Path | None,
-) -> None:
-    """Record a mix of everything on a simulated DBMS in memory, with a fault if one is asked for.
-
-    \b
-    Faults: stale-snapshot, non-atomic-visibility, lost-update, dirty-read, aborted-read, write-dropped,
-    write-twice, missed-row, wrong-aggregate, uniqueness, order-inversion, missed-conflict, missed-insert,
-    missed-delete, updated-insert, clock-skew.
-    """
-    from troubadour.record.simulated import simulate
-    from troubadour.workloads.mixed import Mixed
-
-    try:
-        run = simulate(
-            Mixed(items=items, seed=seed),
-            out,
-            isolation=isolation,
-            sessions=sessions,
-            transactions=transactions,
-            seed=seed,
-            fault=fault,
-            rate=rate,
-            certificate=certificate,
-        )
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    except OSError as error:
-        raise CannotRecord(str(error)) from error
-    happened = "" if fault is None else f"; {fault} happened {run.happened} times"
-    click.echo(
-        f"{one_line(str(out))}: {run.committed} committed, {sum(run.aborted.values())} aborted{happened}", err=True
-    )
 
 
 def _record(run: Run, workload: Workload) -> None:

@@ -38,12 +38,14 @@ class Faults:
     """One kind of fault, or none; of the moments at which it could happen, the share `rate` is drawn (None: the
     kind's own). `happened` counts."""
 
-    def __init__(self, kind: str | None, rate: float | None, seed: object) -> None:
-        """Raises ValueError for a kind that is not in `FAULTS`."""
-        if kind is not None and kind not in FAULTS:
-            raise ValueError(f"fault {kind!r} is none of {', '.join(FAULTS)}")
+    def __init__(
+        self, kind: str | None, rate: float | None, seed: object, known: Mapping[str, tuple[float, str]] = FAULTS
+    ) -> None:
+        """Raises ValueError for a kind that is not known."""
+        if kind is not None and kind not in known:
+            raise ValueError(f"fault {kind!r} is none of {', '.join(known)}")
         self.kind = kind
-        self.rate = FAULTS[kind][0] if kind is not None and rate is None else rate or 0.0
+        self.rate = known[kind][0] if kind is not None and rate is None else rate or 0.0
         self.happened = 0
         self.random = Random(f"{seed}/faults")
 
