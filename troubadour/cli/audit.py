@@ -14,6 +14,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import Report, emit, library_of, load, opened, progress_bar, refuse, warn
+from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, Work, supervise
 from troubadour.coverage.reduced import nothing_of
 from troubadour.isolation.levels import LEVELS
@@ -166,8 +167,10 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
 )
 @click.option("--concretization/--no-concretization", default=True, help="H3: what has one value left becomes it.")
 @click.option("--stronger-first/--no-stronger-first", default=True, help="H4: try the newest states first.")
+@from_option
 def audit(
     logs: tuple[str, ...],
+    source: str | None,
     isolation: str | None,
     order: str,
     form: str,
@@ -221,7 +224,7 @@ def audit(
     judging = Judging(allowed, minimum, unobserved, ask_engine, ask_dsn)
     shown = Shown(form, color, explain, quiet, stats, report, reproduce)
     request = Request(
-        logs, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
+        logs, source, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
     )
     if not bounds.given:
         sys.exit(request.audit(Work()))
@@ -279,6 +282,8 @@ class Request:
     """What is asked of an audit, options as they were given."""
 
     logs: tuple[str, ...]
+    source: str | None
+    """The format of another checker that the logs are of."""
     isolation: str | None
     order: str
     shown: Shown
@@ -294,9 +299,10 @@ class Request:
         """Read, decide, print; the exit status."""
         told: Told = {}
         try:
-            if self.isolation is not None and self.isolation not in LEVELS:
-                refuse(f"--isolation: {unknown_level(self.isolation, load(self.logs).header.dialect)}")
-            log = load(self.logs, streamed=self.account.certificate is not None)
+            with as_logs(self.source, self.logs) as logs:
+                if self.isolation is not None and self.isolation not in LEVELS:
+                    refuse(f"--isolation: {unknown_level(self.isolation, load(logs).header.dialect)}")
+                log = load(logs, streamed=self.account.certificate is not None)
             told |= _told_of(log)
             work.tell(json.dumps(told).encode())
             if self.survey.wanted:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -124,7 +125,7 @@ def load(paths: Sequence[str], *, streamed: bool = False) -> Log:
     try:
         return read_log(list(paths), spill_bytes=STREAMED_BYTES if streamed else SPILL_BYTES)
     except LogError as error:
-        refuse(str(error))
+        refuse(f"{error}{_foreign(paths)}")
 
 
 def load_either(paths: Sequence[str]) -> Log | ObjectLog:
@@ -134,7 +135,18 @@ def load_either(paths: Sequence[str]) -> Log | ObjectLog:
     try:
         return read_either(list(paths))
     except LogError as error:
-        refuse(str(error))
+        refuse(f"{error}{_foreign(paths)}")
+
+
+def _foreign(paths: Sequence[str]) -> str:
+    """What to do about a file that is of another checker."""
+    from troubadour.formats.histories import told_apart
+
+    if len(paths) == 1 and os.path.exists(paths[0]):
+        with suppress(OSError):
+            form = told_apart(Path(paths[0]))
+            return "" if form is None else f" (this looks like a history for --from {form})"
+    return ""
 
 
 def library_of(log: Log) -> SqlLibrary:

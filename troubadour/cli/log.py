@@ -13,6 +13,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
 from troubadour.cli.certify import certify
 from troubadour.cli.common import brief, emit, library_of, load, load_either, opened, refuse, warn
+from troubadour.cli.importing import from_option, import_histories
 from troubadour.formats import write_log, write_objects
 from troubadour.formats.objects.expand import expanded
 from troubadour.isolation.levels import LEVELS
@@ -98,16 +99,32 @@ def init(dsn: str, out: Path, tables: tuple[str, ...], isolation: str | None) ->
 
 
 @log.command("import")
-@click.argument("files", metavar="CSVLOG...", nargs=-1, required=True)
-@click.option("--begin", metavar="LOG", required=True, help="A log made by `log init` before: schema, rows, level.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@from_option
+@click.option("--begin", metavar="LOG", help="Of a csvlog: a log made by `log init` before: schema, rows, level.")
 @click.option("--database", metavar="NAME", help="Only sessions of this database.")
-@OUT
-def import_(files: tuple[str, ...], begin: str, database: str | None, out: Path) -> None:
-    """Make a log of PostgreSQL's own: csvlog with log_statement = all, or with pgaudit's lines.
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Where the new log goes; gzip if the name ends in .gz. Of a Jepsen's store: a folder.",
+)
+def import_(files: tuple[str, ...], source: str | None, begin: str | None, database: str | None, out: Path) -> None:
+    """Make a log of a history of another checker (--from), or of PostgreSQL's own log.
 
-    It has statements, parameters and errors, and the order in which transactions ended. It has no rows, no counts and
+    With --from elle FILE may be a Jepsen's `store` or any folder in it: each history in it becomes a log in the folder
+    OUT.
+
+    Without --from FILEs are PostgreSQL's csvlog with log_statement = all, or with pgaudit's lines. It has statements,
+    parameters and errors, and the order in which transactions ended. It has no rows, no counts and
     no times, so an audit finds only what errors and their absence tell. A COMMIT that is a session's last line is of
     unknown outcome. Record with `recorder.connect` where you can.
+
+    \b
+    Example:
+      troubadour log import --from elle store/ --out logs/
+      troubadour audit --isolation strict-serializable logs/etcd-append-20261126T1200.jsonl
 
     \b
     Example (log_destination = csvlog, logging_collector = on, log_statement = all):
@@ -118,6 +135,13 @@ def import_(files: tuple[str, ...], begin: str, database: str | None, out: Path)
     from troubadour.formats.write import header_json
     from troubadour.tools.server_log import transactions
 
+    if source is not None:
+        if begin is not None or database is not None:
+            raise click.UsageError("--begin and --database are of PostgreSQL's csvlog, not of --from")
+        import_histories(source, files, out)
+        return
+    if begin is None:
+        raise click.UsageError("a csvlog of PostgreSQL's needs --begin; a history of another checker --from FORMAT")
     header = load((begin,)).header
     if not PRODUCTS[header.dialect].running.imports_server_logs:
         refuse(f"--begin: {begin} is not of PostgreSQL")

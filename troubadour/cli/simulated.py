@@ -199,7 +199,9 @@ def simulated(
         raise click.UsageError(str(error)) from error
     except OSError as error:
         raise CannotRecord(str(error)) from error
-    click.echo(f"{one_line(str(out))}: {told}" + ("" if fault is None else f"; {fault} happened {happened} times"), err=True)
+    if fault is not None:
+        told += f"; {fault} happened {happened} times"
+    click.echo(f"{one_line(str(out))}: {told}", err=True)
 
 
 def _objects(shape: Shape, plan: Plan, out: Path) -> tuple[Counter[str], int]:

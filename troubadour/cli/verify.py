@@ -10,6 +10,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, load_either, opened, refuse
+from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.coverage.allowing import listed, not_allowed
 from troubadour.coverage.reduced import is_exact, whole_log
@@ -38,6 +39,7 @@ MEMORY = 2048
     metavar="CONSTRUCT",
     help="As in `troubadour audit`: statements with this construct, or with 'all' any, need not be judged.",
 )
+@from_option
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -53,7 +55,12 @@ MEMORY = 2048
     help="Give up (exit 2) rather than use more memory than this.",
 )
 def verify(
-    logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...], timeout: float | None, memory: int
+    logs: tuple[str, ...],
+    source: str | None,
+    isolation: str | None,
+    allowed: tuple[str, ...],
+    timeout: float | None,
+    memory: int,
 ) -> None:
     """Check a witness that `troubadour audit --witness FILE` wrote: run the log by it, concretely, and test every
     promise of the level.
@@ -63,16 +70,17 @@ def verify(
     if len(logs) < 2:
         raise click.UsageError("name the log (all its segments) and then the witness")
     # both files may be of strangers
-    ended = supervise(lambda _work: _verify(logs, isolation, allowed), Bounds(timeout, memory))
+    ended = supervise(lambda _work: _verify(logs, source, isolation, allowed), Bounds(timeout, memory))
     if ended.reason is not None:
         refuse(ended.reason)
     emit(ended.out.removesuffix("\n")) if ended.out else None
     sys.exit(ended.status)
 
 
-def _verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...]) -> int:
+def _verify(logs: tuple[str, ...], source: str | None, isolation: str | None, allowed: tuple[str, ...]) -> int:
     """Check it, print what comes of it, and answer the exit status."""
-    found = load_either(logs[:-1])
+    with as_logs(source, logs[:-1]) as paths:
+        found = load_either(paths)
     log = expanded(found) if isinstance(found, ObjectLog) else found
     path = Path(logs[-1])
     try:
