@@ -97,6 +97,8 @@ class SimulatedObjects:
         self._faults = Faults(plan.fault, plan.rate, plan.seed, FAULTS)
         self._clock = 0
         self._versions: dict[int, list[tuple[int, Value]]] = {}
+        self._written: dict[int, int] = {}
+        """The last commit that wrote a key, whenever it becomes visible."""
         self._commits: list[int] = []
         self._last_commit = [0] * plan.sessions
         self._counts = [0] * plan.sessions
@@ -160,10 +162,6 @@ class SimulatedObjects:
                 return value
         return {"register": None, "list": (), "set": frozenset[int](), "counter": 0}[self._type]
 
-    def _newest(self, key: int) -> int:
-        versions = self._versions.get(key)
-        return versions[-1][0] if versions else 0
-
     def _step(self, transaction: _Transaction, operation: Operation) -> None:
         key = operation.key
         if operation.kind == "r":
@@ -214,13 +212,13 @@ class SimulatedObjects:
 
     def _conflicts(self, transaction: _Transaction) -> bool:
         """Whether the commit has to be refused."""
-        if any(self._newest(key) > transaction.view for key in transaction.writes) and not self._faults.now(
+        if any(self._written.get(key, 0) > transaction.start for key in transaction.writes) and not self._faults.now(
             "lost-update"
         ):
             return True
         if self._plan.isolation != "serializable":
             return False
-        read = any(self._newest(key) > transaction.view for key in transaction.first_seen)
+        read = any(self._written.get(key, 0) > transaction.start for key in transaction.first_seen)
         return read and not self._faults.now("missed-conflict")
 
     def _install(self, transaction: _Transaction, commit: int) -> None:
@@ -230,6 +228,7 @@ class SimulatedObjects:
         for key, value in transaction.writes.items():
             if self._faults.now("write-dropped"):
                 continue
+            self._written[key] = commit
             self._versions.setdefault(key, []).append((commit + (late == key) * 6 * STEP, value))
             if len(self._versions[key]) > KEPT:
                 self._forget(self._versions[key])
