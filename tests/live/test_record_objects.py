@@ -1,0 +1,51 @@
+"""Object workloads on real databases, recorded while connections break, are correct at the level that they ran at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from troubadour.cli.audit import audit
+from troubadour.cli.record import record
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    ended = CliRunner().invoke(record, arguments)
+    return ended.exit_code, ended.output
+
+
+TYPES = ("register", "list", "set", "counter")
+
+
+@pytest.mark.parametrize(
+    ("dbms", "isolation", "type"),
+    [("sqlite", "serializable", type) for type in TYPES]
+    + [("duckdb", "snapshot", type) for type in TYPES]
+    + [("postgres", "serializable", "list"), ("postgres", "snapshot", "register"), ("postgres", "snapshot", "set")]
+    + [("mariadb", "serializable", "counter"), ("mariadb", "snapshot", "list")],
+)
+def test_a_disturbed_run_is_correct(dbms: str, isolation: str, type: str, tmp_path: Path) -> None:
+    if dbms == "mariadb":
+        from troubadour.record.servers.embedded_mariadb import missing
+
+        if (reason := missing()) is not None:
+            pytest.skip(reason)
+    out = tmp_path / "run.jsonl"
+    made = run(
+        "objects", "--dbms", dbms, "--type", type, "--isolation", isolation, "--keys", "6", "--operations",
+        "1-4", "--writes-per-key", "20", "--transactions", "60", "--disturb", "--out", str(out),
+    )  # fmt: skip
+    assert made[0] == 0, made
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert sum(line.get("status") == "committed" for line in lines) >= 60
+    audited = CliRunner().invoke(audit, [str(out)])
+    assert audited.exit_code == 0, audited.output
+
+
+def test_a_level_that_a_product_lacks(tmp_path: Path) -> None:
+    status, told = run("objects", "--dbms", "sqlite", "--isolation", "snapshot", "--out", str(tmp_path / "x.jsonl"))
+    assert status == 2
+    assert "sqlite has no level snapshot" in told
