@@ -20,12 +20,19 @@ def run(*arguments: str) -> tuple[int, str]:
 TYPES = ("register", "list", "set", "counter")
 
 
+QUICK = (("sqlite", "serializable", "set"), ("duckdb", "snapshot", "register"), ("postgres", "snapshot", "list"))
+LEVELS = {
+    "sqlite": ("serializable",),
+    "duckdb": ("snapshot",),
+    "postgres": ("read-committed", "snapshot", "serializable"),
+    "mariadb": ("read-committed", "snapshot", "serializable"),
+}
+ALL = [(dbms, level, type) for dbms, levels in LEVELS.items() for level in levels for type in TYPES]
+
+
 @pytest.mark.parametrize(
     ("dbms", "isolation", "type"),
-    [("sqlite", "serializable", type) for type in TYPES]
-    + [("duckdb", "snapshot", type) for type in TYPES]
-    + [("postgres", "serializable", "list"), ("postgres", "snapshot", "register"), ("postgres", "snapshot", "set")]
-    + [("mariadb", "serializable", "counter"), ("mariadb", "snapshot", "list")],
+    [each if each in QUICK else pytest.param(*each, marks=pytest.mark.slow) for each in ALL],
 )
 def test_a_disturbed_run_is_correct(dbms: str, isolation: str, type: str, tmp_path: Path) -> None:
     if dbms == "mariadb":

@@ -81,10 +81,11 @@ def _verify(logs: tuple[str, ...], source: str | None, isolation: str | None, al
     """Check it, print what comes of it, and answer the exit status."""
     with as_logs(source, logs[:-1]) as paths:
         found = load_either(paths)
+        longest = longest_for(paths)
     log = expanded(found) if isinstance(found, ObjectLog) else found
     path = Path(logs[-1])
     try:
-        witness = read_witness(path, longest=longest_for(logs[:-1]))
+        witness = read_witness(path, longest=longest)
         if isolation is not None and isolation not in LEVELS:
             refuse(f"--isolation: {unknown_level(isolation, log.header.dialect)}")
         level = isolation or witness.isolation
