@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from troubadour.record.core.tape import NOTHING, fields
-from troubadour.record.drivers.detection import Driver
+from troubadour.record.drivers.detection import Driver, plain
 from troubadour.record.errors import NotRecorded
 from troubadour.record.secrets import administers, masked
 
@@ -54,6 +54,7 @@ _PLACES = re.compile(
 
 def statement_fields(sql: str, params: Any, driver: Driver) -> bytes:
     """The fields `sql` and `params`. Raises NotRecorded for a parameter without form."""
+    sql = plain(sql)
     if administers(sql):
         given = len(params) if isinstance(params, (Mapping, Sequence)) and not isinstance(params, str) else 0
         return fields({"sql": masked(sql), **({"params": [{"redacted": True}] * given} if given else {})})

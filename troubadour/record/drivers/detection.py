@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
+from time import struct_time
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sqlite
 from troubadour.record.core.segments import Captured
@@ -73,6 +76,24 @@ class Driver:
     settings: Callable[[Any], Told] | None = None
 
 
+def plain(value: Any) -> Any:
+    """A number, a text or bytes of a subclass (an enum's, NumPy's, an ORM's) as the value that it has as such; a large
+    integer as JSON."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        number = int.__int__(value)
+        return number if -(2**63) <= number < 2**64 else msgspec.Raw(str(number).encode())
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    return bytes(memoryview(value)) if isinstance(value, (bytes, bytearray, memoryview)) else value
+
+
+REDACTED = {"redacted": True}
+"""A value that is not known."""
+
 # -- sqlite3
 
 _SQLITE_STATES = {
@@ -121,13 +142,16 @@ def _sqlite_alone(connection: Any, text: Text, word: str) -> bool:
 
 
 def _sqlite_placed(value: Any) -> tuple[str, Any]:
-    if isinstance(value, bool):
-        return "{}", int(value)
-    if value is not None and not isinstance(value, (int, float, str, bytes, bytearray, memoryview)):
+    if type(value) not in (int, float, str, bytearray):
         value = sqlite3.adapt(value, sqlite3.PrepareProtocol, value)  # as sqlite3 does, by the application's adapters
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return f"x'{bytes(value).hex()}'", None
-    return "{}", value
+    value = plain(value)
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'", None
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        return "{}", REDACTED  # sqlite3 will refuse it
+    if isinstance(value, float) and value - value:  # NaN is stored as NULL
+        return ("NULL", None) if value != value else (("9e999" if value > 0 else "-9e999"), None)
+    return "{}", int(value) if isinstance(value, bool) else value
 
 
 def _sqlite_database(connection: Any) -> tuple[Any, str]:
@@ -211,7 +235,7 @@ def _duckdb_counts(connection: Any, sql: str) -> bool:
 
 def _duckdb_placed(value: Any) -> tuple[str, Any]:
     if value is None or isinstance(value, (bool, int, str)):
-        return "{}", value
+        return "{}", plain(value)
     if isinstance(value, Decimal) and value.is_finite():
         scale = max(0, -int(value.as_tuple().exponent))
         return f"CAST({{}} AS DECIMAL({max(18, value.adjusted() + 1 + scale)}, {scale}))", format(value, "f")
@@ -221,7 +245,7 @@ def _duckdb_placed(value: Any) -> tuple[str, Any]:
         if isinstance(value, kind):
             if isinstance(value, datetime) and value.tzinfo is not None:
                 name = "TIMESTAMPTZ"
-            return f"CAST({{}} AS {name})", value if kind is float else _iso(value)
+            return f"CAST({{}} AS {name})", plain(value) if kind is float else _iso(value)
     raise NotRecorded(f"a parameter of type {type(value).__name__} has no form in the log: convert it yourself")
 
 
@@ -257,19 +281,24 @@ def _mysql_alone(connection: Any, text: Text, word: str) -> bool:
 
 
 def _mysql_placed(value: Any) -> tuple[str, Any]:
-    if isinstance(value, float):
-        return f"{value!r}" if "e" in repr(value) else f"{value!r}e0", None  # as PyMySQL does
-    if isinstance(value, bool):
-        return ("true" if value else "false"), None
-    if isinstance(value, Decimal):
-        return format(value, "f"), None
-    if value is None or isinstance(value, (int, str)):
-        return "{}", value
+    kind = type(value)
+    if isinstance(value, str):
+        return "{}", plain(value)
     if isinstance(value, (bytes, bytearray)):
-        return f"x'{bytes(value).hex()}'", None
-    if isinstance(value, (datetime, date, time)):
+        return f"x'{plain(value).hex()}'", None
+    if kind is float:
+        return f"{value!r}" if "e" in repr(value) else f"{value!r}e0", None  # as PyMySQL does
+    if kind is bool:
+        return ("true" if value else "false"), None
+    if kind is Decimal:
+        return format(value, "f"), None
+    if value is None or kind is int:
+        return "{}", plain(value)
+    if kind in (datetime, date, time):
         return "{}", _iso(value)
-    raise NotRecorded(f"a parameter of type {type(value).__name__} has no form in the log: convert it yourself")
+    if kind in (list, tuple, set, frozenset, dict, timedelta, struct_time):
+        raise NotRecorded(f"a parameter of type {kind.__name__} has no form in the log: convert it yourself")
+    return "{}", str(value)  # to PyMySQL a subclass of a number is the text that it has
 
 
 def _mysql_database(connection: Any) -> tuple[Any, str]:
@@ -298,9 +327,17 @@ def _iso(value: Any) -> str:
 def python_value(value: Any) -> Any:
     """A fetched value as JSON; what has no form there was not observed."""
     if value is None or isinstance(value, (bool, int, str)):
-        return value
+        return plain(value)
     if isinstance(value, float):
-        return value if value - value == 0 else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+        return (
+            plain(value)
+            if value - value == 0
+            else "NaN"
+            if value != value
+            else "Infinity"
+            if value > 0
+            else "-Infinity"
+        )
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, (datetime, date, time)):
@@ -330,8 +367,10 @@ def _nested(value: Any) -> str:
         return "{" + ", ".join(f"'{key}': {_nested(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple, set)):
         return "[" + ", ".join(map(_nested, value)) + "]"
-    plain = python_value(value)
-    return "NULL" if plain is None else str(plain)
+    if isinstance(value, int):
+        return str(value)
+    found = python_value(value)
+    return "NULL" if found is None else str(found)
 
 
 def _sqlite_plain(connection: Any) -> Ask:
