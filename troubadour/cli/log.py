@@ -316,8 +316,14 @@ def expand(logs: tuple[str, ...], out: Path) -> None:
 @log.command()
 @LOGS
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
-def repair(logs: tuple[str, ...], dry_run: bool) -> None:
-    """Mend the segments of processes that were killed, in place.
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the mended segment of the one LOG goes, which stays as it is; gzip if the name ends in .gz.",
+)
+def repair(logs: tuple[str, ...], dry_run: bool, out: Path | None) -> None:
+    """Mend the segments of processes that were killed, in place, or with --out elsewhere.
 
     Lines are made of what was recorded; what was cut off at the end is taken off, and the end line added. A transaction
     whose COMMIT had been sent is kept, with outcome unknown. What is missing elsewhere than at the end becomes a gap,
@@ -328,9 +334,13 @@ def repair(logs: tuple[str, ...], dry_run: bool) -> None:
     Example:
       troubadour log repair run*.jsonl
     """
+    if out is not None and len(logs) > 1:
+        refuse("--out: one LOG at a time")
+    if out is not None and out.exists() and out.samefile(logs[0]):
+        refuse(f"--out: {out} is the LOG; without --out it is mended in place")
     for name in logs:
         try:
-            complete, transactions, standing, dropped, gaps = _mended(Path(name), dry_run)
+            complete, transactions, standing, dropped, gaps = _mended(Path(name), dry_run, out)
         except LogError as error:
             refuse(str(error))
         except OSError as error:
@@ -342,25 +352,30 @@ def repair(logs: tuple[str, ...], dry_run: bool) -> None:
         )
 
 
-def _mended(path: Path, dry_run: bool) -> tuple[bool, int, int, int, int]:
+def _mended(path: Path, dry_run: bool, out: Path | None) -> tuple[bool, int, int, int, int]:
     """Whether it was whole, transactions that ended, those whose outcome is unknown, bytes taken off, gaps."""
     from troubadour.record.core.unroll import under_way, unroll
     from troubadour.tools.repair import repair as mend
 
     damaged = path.with_name(path.name + ".damaged")
+    target = path if out is None else out
     if under_way(path):
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             with path.open("rb") as source:
-                found = unroll(source, Path(folder) / path.name)
+                found = unroll(source, Path(folder) / target.name)
             if not dry_run:
-                path.rename(damaged)
-                (Path(folder) / path.name).rename(path)
+                if out is None:
+                    path.rename(damaged)
+                (Path(folder) / target.name).rename(target)
         return False, found.transactions, found.standing, found.dropped, found.gaps
     mended = mend(path)
-    if not mended.complete and not dry_run:
-        path.rename(damaged)
-        path.touch(mode=0o600)
-        path.write_bytes(gzip.compress(mended.text) if path.suffix == ".gz" else mended.text)
+    if not dry_run and (out is not None or not mended.complete):
+        if out is None:
+            path.rename(damaged)
+        else:
+            target.unlink(missing_ok=True)
+        target.touch(mode=0o600)
+        target.write_bytes(gzip.compress(mended.text) if target.suffix == ".gz" else mended.text)
     return mended.complete, mended.transactions, mended.standing, mended.dropped, mended.gaps
 
 

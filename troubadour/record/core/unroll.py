@@ -11,12 +11,16 @@ import gzip
 import json
 import os
 import secrets
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import psycopg
+
+from troubadour.model.log import LogError
 from troubadour.record.core.appending import PRIVATE, folder_to_disk, to_disk
 from troubadour.record.core.frames import LOST, Frames, lines_before
 from troubadour.record.core.journal import COLUMNS, GAP, RESUMED, TEXT, Lookup, encode
@@ -26,7 +30,7 @@ from troubadour.record.postgres import wire
 
 LOOKUP = 1000
 """Commit times are asked for so many lines at a time."""
-UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
+UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, struct.error, psycopg.Error)
 """What reading a record raises that is not as it was written, or that names one which is not there."""
 
 
@@ -75,7 +79,7 @@ def unroll(
 ) -> Unrolled:
     """Write the log of the segment `source` to `path`, where the segment itself may be: packed if it ends in ``.gz``.
     `untold`: records that come after those in the file; what is `expected` and missing is a gap. Raises OSError, with
-    nothing written, and RecordError as `lookup` did, with everything written."""
+    nothing written, and RecordError as `lookup` did, with everything written; LogError without a header."""
     made = _Log(lookup, expected)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(2)}")
     try:
@@ -121,6 +125,15 @@ CUT = "the file was cut while it was recorded"
 STRANGE = "a record of an unknown kind"
 
 
+def _level(line: bytes) -> str:
+    """The level that a header names. Raises LogError where it is none."""
+    try:
+        level = json.loads(line).get("isolation") or ""
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise LogError(f"the first line is no header: {error}") from error
+    return str(level)
+
+
 def _sent(record: Any) -> int | None:
     """No earlier did the transaction commit that a record is of, as far as the record itself tells."""
     time = record[4] if record[0] == ENDED and len(record) > 4 else record[3] if len(record) > 3 else None
@@ -155,12 +168,12 @@ class _Log:
         anew = None if self.expected is None else self.expected.header
         for line in (anew,) if anew is not None else lines_before(source):
             if not self.level:
-                self.level = json.loads(line).get("isolation", "")
+                self.level = _level(line)
             target.write(line)
         if anew is not None:
             self.count.beginning_lost = True
             source.seek(0)
-        frames = Frames(source)
+        frames = Frames(source, own=self.expected is not None)
         self._records(frames, target)
         latest = self.latest
         self._records(untold, target)
