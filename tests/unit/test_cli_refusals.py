@@ -23,6 +23,19 @@ BAD: dict[str, tuple[list[dict[str, Any] | str], str]] = {
     "a table named nowhere": ([HEADER, transaction("SELECT * FROM nosuch")], "nosuch"),
     "a table named nowhere, aborted": ([HEADER, transaction("SELECT * FROM nosuch", status="aborted")], "nosuch"),
     "initial rows of no table": ([HEADER | {"initial": {"nosuch": {"rows": [[1]]}}}, GOOD], "nosuch"),
+    "a column that the schema lacks": ([HEADER, transaction("SELECT extra FROM accounts")], "older than the log"),
+    "a result of another width": (
+        [HEADER, transaction(params=[1], result={"columns": ["a", "b"], "rows": [[1, 2]]})],
+        "2 columns",
+    ),
+    "an empty result of another width": (
+        [HEADER, transaction(params=[1], result={"columns": ["a", "b"], "rows": []})],
+        "2 columns",
+    ),
+    "rows of a write that gives none": (
+        [HEADER, transaction("DELETE FROM accounts", result={"columns": ["a"], "rows": [[1]]})],
+        "the recording is at fault",
+    ),
     "a parameter that does not fit": ([HEADER, transaction(params=["x"])], "'x'"),
     "a parameter too many": ([HEADER, transaction(params=[1, 2])], "parameter 2 has no placeholder"),
     "a parameter too few": ([HEADER, transaction()], "no parameters are given"),
@@ -66,6 +79,10 @@ def test_a_definition_that_cannot_be_read_costs_what_uses_it(run: Any, tmp_path:
     validated = run("log", "validate", log)
     assert validated.status == 3
     assert "cannot be read" in validated.out
+
+
+def test_a_column_that_the_schema_lacks(run: Any) -> None:
+    refused(run("audit", str(Path(__file__).parents[1] / "data" / "strangers-3" / "unknown-column.jsonl")), "extra_col")
 
 
 def test_what_begins_like_no_definition_may_concern_anything(run: Any, tmp_path: Path) -> None:
