@@ -118,7 +118,7 @@ def _unread(values: Iterable[JsonValue], type: SqlType, dialect: Dialect) -> str
         if dated and isinstance(value, str):
             if rules.dates_lack_parts and lacks_parts(value):
                 return INCOMPLETE_DATE
-            if _PLAIN.fullmatch(value):
+            if (_CLOCK if type.kind is Kind.TIME else _MOMENT).fullmatch(value):
                 continue
         try:
             read_value(value, type, stored=rules.affinities)
@@ -129,7 +129,8 @@ def _unread(values: Iterable[JsonValue], type: SqlType, dialect: Dialect) -> str
     return None
 
 
-_PLAIN = re.compile(r"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:[+-][\d:]+|Z)?)?|\d\d:[\d:.]*", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:[+-][\d:]+|Z)?)?", re.ASCII)
+_CLOCK = re.compile(r"\d\d:[\d:.]*", re.ASCII)
 """Moments as nearly all are written, which need no reading to be known for what is modelled."""
 _CLASSES = {int: Kind.BIGINT, str: Kind.TEXT}
 
