@@ -33,7 +33,8 @@ def main(sqlite: int, postgres: int, seed: int, first: int, jobs: int, folder: P
     """Run, audit, count."""
     folder.mkdir(parents=True, exist_ok=True)
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True)
-    figures: dict[str, object] = {"commit": commit.stdout.strip(), "seed": seed, "first": first}
+    figures: dict[str, object] = json.loads(FIGURES.read_text(encoding="utf-8")) if write and FIGURES.exists() else {}
+    ran = {"commit": commit.stdout.strip(), "seed": seed, "first": first}
     failed: list[str] = []
     for product, count in (("sqlite", sqlite), ("postgres", postgres)):
         parts = [range(first + n, first + min(n + PART, count)) for n in range(0, count, PART)]
@@ -44,7 +45,7 @@ def main(sqlite: int, postgres: int, seed: int, first: int, jobs: int, folder: P
             for part, each in zip(parts, waiting, strict=True):
                 found.add(each.result())
                 done += len(part)
-                figures[product] = told(found, done)
+                figures[product] = {**ran, **told(found, done)}
                 if write:
                     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
         failed += found.failed

@@ -194,8 +194,11 @@ def tell(tape: Tape, told: Mapping[str, Any], begun: Mapping[str, Any], dialect:
     tape.end("committed", now, monotonic_ns())
 
 
+_SET = {"sqlite": "PRAGMA {} = {}", "duckdb": "SET {} = {}"}
+"""How products are told to set something; the others have SESSION."""
+
+
 def _set(name: str, value: Any, dialect: str) -> str:
-    if dialect == "sqlite":
-        return f"PRAGMA {name} = {value if isinstance(value, int) else repr(value)}"
     plain = str(value).replace("'", "''")
-    return f"SET SESSION {name} = '{plain}'" if dialect != "duckdb" else f"SET {name} = '{plain}'"
+    shown = plain if isinstance(value, int) else f"'{plain}'"
+    return _SET.get(dialect, "SET SESSION {} = {}").format(name, shown)
