@@ -19,7 +19,7 @@ from troubadour.formats import read_log
 from troubadour.model.visible import one_line, visible, visible_styled
 from troubadour.report.text import render_text
 
-ESCAPES = Path(__file__).parents[1] / "data" / "strangers-3" / "escapes-in-values.jsonl"
+ESCAPES = Path(__file__).parents[2] / "logs" / "strangers-3" / "escapes-in-values.jsonl"
 STEERING = "\x1b[31m \x1b]0;title\x07 \x9b31m \u202e \u2066 \u200b \ufeff \x7f \x08 \r \u2028 \U000e0041"
 
 
