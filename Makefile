@@ -147,6 +147,12 @@ NAMES ?=
 read-committed: $(STAMP)
 	$(PY) -m benchmarks.read_committed build/read-committed $(NAMES)
 
+# Logs of operations on objects before every judge, 5,000 of each type and five witnesses of each, and a million transactions
+# read and judged, into their page: hours.
+objects: $(STAMP)
+	$(PY) -m tests.property.object_campaign --logs 5000 --jobs $(WORKERS) --page docs/histories.md
+	$(PY) -m benchmarks.objects --page docs/histories.md
+
 # Contended runs of 50,000 transactions at three levels, recorded and audited: hours. ROWS="1000" for these alone.
 ROWS ?= 10 100 1000
 contended: $(STAMP)

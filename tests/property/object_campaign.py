@@ -5,11 +5,12 @@ SQL and the replay on columns. ``make objects`` runs all of it. Does not know ho
 from __future__ import annotations
 
 import argparse
-import json
 import random
+import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 from tests.property.object_logs import GENERAL, KINDS, in_turn, mutated, random_log
 from troubadour.audit.driver import Options, audit
@@ -25,6 +26,8 @@ MUTANTS = 4
 """Spoilt witnesses of each log."""
 
 BUDGET = 40_000
+
+BEGIN, END = "<!-- counted by make objects -->", "<!-- end of counts -->"
 
 
 def judged(kind: str, seed: int, *, audits: bool = True, mutants: int = MUTANTS) -> Iterator[str]:
@@ -91,20 +94,37 @@ def campaign(logs: int, first: int, jobs: int) -> dict[str, dict[str, int]]:
     return {kind: dict(sorted(counts.items())) for kind, counts in found.items()}
 
 
+def page(figures: Mapping[str, Mapping[str, int]], commit: str) -> str:
+    """The figures as a table."""
+    words = sorted({word for counts in figures.values() for word in counts if not word.startswith("FAULT")})
+    rows = [f"| | {' | '.join(figures)} |", f"|---|{'---:|' * len(figures)}"]
+    rows += [f"| {word} | {' | '.join(f'{counts.get(word, 0):,}' for counts in figures.values())} |" for word in words]
+    found = sum(word.startswith("FAULT") for counts in figures.values() for word in counts)
+    told = f"At {commit} the judges differed {found} times." if found else f"At {commit} no two judges differed."
+    return "\n".join([BEGIN, told, "", *rows, END])
+
+
+def write_page(path: Path, text: str) -> None:
+    """Put the figures where the page has the last ones."""
+    old = path.read_text(encoding="utf-8")
+    before, _, rest = old.partition(BEGIN)
+    path.write_text(before + text + rest.partition(END)[2], encoding="utf-8")
+
+
 def main() -> None:
     """Run the campaign and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logs", type=int, default=5000, help="logs of each kind")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", help="where the figures go, as JSON")
+    parser.add_argument("--page", type=Path, help="the page whose table gets the figures")
     given = parser.parse_args()
     figures = campaign(given.logs, given.first, given.jobs)
-    text = json.dumps(figures, indent=1)
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    text = page(figures, commit.stdout.strip())
     print(text)  # noqa: T201
-    if given.out:
-        with open(given.out, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+    if given.page:
+        write_page(given.page, text)
     if any(word.startswith("FAULT") for counts in figures.values() for word in counts):
         raise SystemExit(1)
 

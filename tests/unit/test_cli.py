@@ -34,6 +34,7 @@ KEYS = {
     "certificate",
     "coverage",
     "notes",
+    "engine",
     "seconds",
 }
 
@@ -64,6 +65,7 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "explanation": None,
         "reason": None,
         "statement": None,
+        "engine": "search",
         "notes": [],
         "max_staleness": None,
         "certificate": None,

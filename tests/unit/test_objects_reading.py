@@ -173,7 +173,7 @@ TRANSACTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "no operation": ({"ops": ["r"]}, "'r' is no operation"),
     "no list": ({"ops": {"r": 1}}, "ops: expected 'array | null', got 'object'"),
     "none": ({"ops": None}, "missing required field 'ops'"),
-    "statements": ({"statements": []}, "statements, in a log whose header names objects"),
+    "statements": ({"statements": []}, "statements, in a log of operations on objects"),
     "sno": ({"sno": -1}, "sno: expected 'int' >= 0"),
     "sno text": ({"sno": "1"}, "sno: expected 'int"),
     "unknown field": ({"op": []}, "unknown field 'op'"),

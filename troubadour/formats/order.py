@@ -8,7 +8,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
+from operator import lt
 
 import msgspec
 
@@ -52,6 +53,9 @@ def hint_order(times: Times, alive: Sequence[int]) -> array[int]:
 
 
 def _by_times(times: Times, alive: Sequence[int]) -> array[int]:
+    if len(alive) == len(times.commit) and all(map(lt, chain((MISSING,), times.commit), times.commit)):
+        # as most logs are written
+        return array("q", alive)
     spine = [i for i in alive if times.commit[i] != MISSING]
     if spine:
         spine = _by_commit(spine, times)
@@ -65,7 +69,7 @@ def _by_times(times: Times, alive: Sequence[int]) -> array[int]:
 
 
 def _by_number(order: array[int], times: Times) -> array[int]:
-    if times.number.count(MISSING) == len(times.number):
+    if times.number.count(MISSING) == len(times.number) or _ascend(order, times):
         return order
     slots: dict[int, list[int]] = {}
     for slot, index in enumerate(order):
@@ -80,6 +84,19 @@ def _by_number(order: array[int], times: Times) -> array[int]:
             ):
                 ordered[slot] = index
     return ordered
+
+
+def _ascend(order: array[int], times: Times) -> bool:
+    """Whether the numbers of every session ascend already."""
+    last: dict[int, int] = {}
+    for index in order:
+        number = times.number[index]
+        if number != MISSING:
+            session = times.session[index]
+            if last.get(session, MISSING) > number:
+                return False
+            last[session] = number
+    return True
 
 
 def _by_commit(indices: list[int], times: Times) -> list[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from troubadour.model.account import Account
-from troubadour.model.certificate import Examined
-from troubadour.model.verdict import Verdict
+from troubadour.model.certificate import Examined, Standing
+from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.visible import visible
 
 
@@ -32,6 +32,7 @@ def render_json(verdict: Verdict) -> str:
         "explanation": verdict.explanation,
         "reason": verdict.reason,
         "statement": None if statement is None else {"transaction": statement.transaction, "index": statement.index},
+        "engine": _engine(verdict),
         "notes": list(verdict.notes),
         "max_staleness": verdict.max_staleness,
         "certificate": None if verdict.certificate is None else _certificate(verdict.certificate),
@@ -42,6 +43,15 @@ def render_json(verdict: Verdict) -> str:
     if verdict.stats:
         document["stats"] = msgspec.to_builtins(verdict.stats)
     return visible(msgspec.json.encode(document).decode())
+
+
+def _engine(verdict: Verdict) -> str | None:
+    """Which step decided."""
+    if verdict.status is Status.UNDECIDED:
+        return None
+    examined = verdict.certificate
+    by_certificate = examined is not None and examined.status is Standing.ACCEPTED
+    return "certificate" if by_certificate or verdict.scope is Scope.CERTIFICATE else "search"
 
 
 def _certificate(examined: Examined) -> dict[str, object]:

@@ -190,7 +190,7 @@ class ObjectLogReader:
 
     def _checked(self, raw: RawTransaction) -> list[tuple[int, int, int, int | list[int]]]:
         if raw.statements is not None:
-            raise BadEntry("statements, in a log whose header names objects and no schema")
+            raise BadEntry("statements, in a log of operations on objects")
         if raw.ops is None:
             raise BadEntry("missing required field 'ops'")
         check_times(raw)
@@ -227,7 +227,8 @@ class ObjectLogReader:
         for entry in entries:
             entry.ops = []
         keys, values = cells[2::4], cells[3::4]
-        types = [*map(type, values)]
+        whole = decode is self._numbers_only and not self._collections
+        types = [] if whole else [*map(type, values)]
         shown = [value for value in values if type(value) is list] if list in types else []
         items = [*chain.from_iterable(shown)]
         # a kind, an object and a text have two quotes each; see `_may_repeat_a_key` of `troubadour.formats.entries`
@@ -236,7 +237,12 @@ class ObjectLogReader:
             return None
         kinds = bytes(map(_KIND.__getitem__, cells[::4]))
         subjects = array("H", map(self._names.__getitem__, cells[1::4]))
-        if not self._shapes.issuperset(zip(kinds, subjects, types, strict=True)):
+        fits = (
+            self._allowed.issuperset(zip(kinds, subjects, strict=True))
+            if whole
+            else self._shapes.issuperset(zip(kinds, subjects, types, strict=True))
+        )
+        if not fits:
             return None
         if not self._take_entries(entries, operations, number, header_clock):
             return None
@@ -386,11 +392,19 @@ class ObjectLogReader:
         self.log.session_names.append(given)
         return number
 
+    def _numbers_ascend(self) -> bool:
+        """Whether each session has its numbers in ascending order, so that none comes twice."""
+        last: dict[int, int] = {}
+        for session, number in zip(self.log.sessions, self.log.numbers, strict=True):
+            if number != MISSING and session >= 0:
+                if last.get(session, -1) >= number:
+                    return False
+                last[session] = number
+        return True
+
     def _check_numbers(self) -> None:
         log = self.log
-        numbered = len(log.numbers) - log.numbers.count(MISSING)
-        pairs = set(zip(log.sessions, log.numbers, strict=True)) if numbered and not self._dropped else set()
-        if not numbered or len(pairs) == len(log.numbers):
+        if log.numbers.count(MISSING) == len(log.numbers) or self._numbers_ascend():
             return
         seen: dict[int, set[int]] = {}
         for place, (session, number) in enumerate(zip(log.sessions, log.numbers, strict=True)):
