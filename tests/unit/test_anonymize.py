@@ -166,3 +166,19 @@ def test_nothing_is_left_that_is_promised_to_go(tmp_path: Path) -> None:
     (after,) = read_log([out]).transactions
     assert (after.id, after.session) == ("t1", "s1")
     assert after.statements[0].sql.removeprefix("SAVEPOINT ") == after.statements[4].sql.removeprefix("ROLLBACK TO ")
+
+
+DATA = Path(__file__).parents[1] / "data" / "strangers-3"
+
+
+def test_names_of_types_stay(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    done = CliRunner().invoke(log, ["anonymize", str(DATA / "anonymize-type-names.jsonl"), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "CREATE TABLE t (id SERIAL NOT NULL, name VARCHAR NOT NULL, PRIMARY KEY (id))" in out.read_text()
+
+
+def test_a_table_with_rows_that_changes_is_refused_by_name(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    done = CliRunner().invoke(log, ["anonymize", str(DATA / "anonymize-keyerror.jsonl"), "--out", str(out)])
+    assert (done.exit_code, "definition changes" in done.stderr) == (3, True)

@@ -71,6 +71,8 @@ class Aliases:
         """The names that only this statement gives."""
         opened: list[str] = []
         before = ""
+        # behind a column that is defined stands its type
+        defines = bool(tokens) and tokens[0].group().upper() in ("CREATE", "ALTER")
         for place, token in enumerate(tokens):
             word = token.group().upper()
             name = _name(token, self._rules)
@@ -85,7 +87,12 @@ class Aliases:
                     yield own
             elif (
                 before in ("SAVEPOINT", "RELEASE", "TO")
-                or (place and _name(tokens[place - 1], self._rules) in self._names and _called(tokens, place) != "(")
+                or (
+                    place
+                    and not defines
+                    and _name(tokens[place - 1], self._rules) in self._names
+                    and _called(tokens, place) != "("
+                )
             ) and self._is_own(name):
                 yield name
             before = word

@@ -255,6 +255,9 @@ class Anonymizer:
     def _initial(self, entry: InitialTable) -> Iterator[list[Item]]:
         table = self._library.catalog.tables[entry.table]
         names = entry.columns
+        known = {item.name for item in table.columns}
+        if not known.issuperset(names or ()):
+            raise Unsupported("a table with rows whose definition changes in the log")
         places = [*range(len(table.columns))] if names is None else [table.position(name) for name in names]
         for row in entry.rows:
             yield [
