@@ -21,7 +21,7 @@ from troubadour.formats import read_log
 from troubadour.record.core.frames import DEPTH, Frames, _decoded, frame
 from troubadour.record.core.journal import Journal
 from troubadour.record.core.segments import Captured, create
-from troubadour.record.core.tape import NOTHING, Tape, fields
+from troubadour.record.core.tape import NOTHING, UNKNOWN, Tape, fields
 from troubadour.record.core.unroll import DAMAGED, NEEDED
 
 HEADER = {"dialect": "postgres", "isolation": "snapshot", "schema": ["CREATE TABLE t (a INT PRIMARY KEY)"]}
@@ -167,3 +167,19 @@ def test_a_record_that_marshal_reads_and_no_recorder_wrote(tmp_path: Path) -> No
     assert [gap.reason for gap in read_log([out]).header.gaps]
     again = CliRunner().invoke(log, ["repair", str(source), str(source), "--out", str(out)])
     assert (again.exit_code, again.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(("sql", "told"), [("INSERT INTO t VALUES (9)", False), ("/* x */ CALL p()", True)])
+def test_a_statement_alone_happened_as_a_whole_or_not_at_all(tmp_path: Path, sql: str, told: bool) -> None:
+    path = tmp_path / "log.jsonl"
+    assert create(path, Captured(HEADER))
+    journal = Journal(path, "")
+    tape = Tape(journal, session="a")
+    transcript = tape.begin(1000)
+    transcript.add(fields({"sql": sql}), 1000, None, UNKNOWN)
+    tape.intend(transcript, None)
+    os.close(journal._file.close())
+    journal.closed = True
+    assert CliRunner().invoke(log, ["repair", str(path)]).exit_code == 0
+    (transaction,) = read_log([path]).transactions
+    assert (transaction.status, '"outcome":"unknown"' in path.read_text()) == ("unknown", told)

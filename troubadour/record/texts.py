@@ -108,6 +108,11 @@ def read_text(sql: str, dialect: str) -> Text:
     return replace(read, harmless=harmless, word=first)
 
 
+def first_word(sql: str, dialect: str) -> str:
+    """The first word of a statement, in capitals."""
+    return next((token.text.upper() for token in tokens(sql, dialect) if token.text != "("), "")
+
+
 def _is_harmless(verb: Verb, found: list[Token], words: list[str], dialect: str) -> bool:
     """Whether what is read certainly writes nothing."""
     if verb is not Verb.READ:

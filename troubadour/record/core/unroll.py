@@ -20,13 +20,15 @@ from typing import Any, BinaryIO
 
 import psycopg
 
+from sql_semantics.products import PRODUCTS
 from troubadour.model.log import LogError
 from troubadour.record.core.appending import PRIVATE, folder_to_disk, to_disk
 from troubadour.record.core.frames import LOST, Frames, lines_before
 from troubadour.record.core.journal import COLUMNS, GAP, RESUMED, TEXT, Lookup, encode
-from troubadour.record.core.tape import ENDED, INTENT, WHOLE
+from troubadour.record.core.tape import ENDED, INTENT, UNKNOWN, WHOLE
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres import wire
+from troubadour.record.texts import first_word
 
 LOOKUP = 1000
 """Commit times are asked for so many lines at a time."""
@@ -122,16 +124,19 @@ def _target(path: Path, packed: bool, durable: bool) -> Iterator[BinaryIO]:
 NEEDED = "records that others need were lost"
 DAMAGED = "a part of the recording is damaged"
 CUT = "the file was cut while it was recorded"
+BLOCKS = frozenset({"CALL", "DO", "EXECUTE", "BEGIN"})
+"""First words of what may be several transactions though it is one statement."""
 STRANGE = "a record of an unknown kind"
 
 
-def _level(line: bytes) -> str:
-    """The level that a header names. Raises LogError where it is none."""
+def _level(line: bytes) -> tuple[str, str]:
+    """The level and the dialect that a header names. Raises LogError where it is none."""
     try:
-        level = json.loads(line).get("isolation") or ""
+        header = json.loads(line)
+        level, dialect = header.get("isolation") or "", header.get("dialect") or ""
     except (ValueError, AttributeError, RecursionError) as error:
         raise LogError(f"the first line is no header: {error}") from error
-    return str(level)
+    return str(level), str(dialect)
 
 
 def _sent(record: Any) -> int | None:
@@ -151,6 +156,7 @@ class _Log:
     lookup: Lookup | None
     expected: Expected | None = None
     level: str = ""
+    dialect: str = ""
     count: Unrolled = field(default_factory=Unrolled)
     problem: RecordError | None = None
     texts: dict[int, bytes] = field(default_factory=dict)
@@ -168,7 +174,7 @@ class _Log:
         anew = None if self.expected is None else self.expected.header
         for line in (anew,) if anew is not None else lines_before(source):
             if not self.level:
-                self.level = _level(line)
+                self.level, self.dialect = _level(line)
             target.write(line)
         if anew is not None:
             self.count.beginning_lost = True
@@ -182,7 +188,7 @@ class _Log:
         for (session, number), (*begun, invoked) in self.intents.items():
             end = b"" if invoked is None else b',"end":{"invoked":%d}' % (invoked // 1000)
             try:
-                common = self._common(session, number, "unknown", begun)
+                common = self._common(session, number, "unknown", begun, alone=invoked is None)
             except UNREADABLE:
                 self._lose(NEEDED, begun[0])
                 continue
@@ -269,7 +275,7 @@ class _Log:
 
     def _ended(self, session: str, number: int, begun: Any, ended: Any, target: BinaryIO) -> None:
         status, invoked, returned, error, ticket, lifetime, said = ended
-        line = self._common(session, number, status, begun) + said
+        line = self._common(session, number, status, begun, alone=invoked is None) + said
         if returned is not None:
             line += b',"returned":%d' % (returned // 1000)
         end = b""
@@ -304,7 +310,14 @@ class _Log:
             target.write(b"{%b%b%b}\n" % (line, b"" if time is None else b',"commit":%d' % time, end))
         self.waiting, self.tickets = [], {}
 
-    def _common(self, session: str, number: int, status: str, begun: Any) -> bytes:
+    def _is_atomic(self, entry: bytes) -> bool:
+        """Whether a statement under autocommit is one transaction: no procedure or block, which may commit inside."""
+        sql = json.loads(b"[" + entry + b"]")[0]["sql"]
+        return (
+            entry.endswith(UNKNOWN + b"}") and self.dialect in PRODUCTS and first_word(sql, self.dialect) not in BLOCKS
+        )
+
+    def _common(self, session: str, number: int, status: str, begun: Any, *, alone: bool = False) -> bytes:
         invoked, level, read_only, opening, statements = begun
         extra = b""
         if level is not None and level != self.level:
@@ -316,6 +329,9 @@ class _Log:
         elif opening is not None:  # a segment of an earlier version
             extra += b',"snapshot_at":"%b"' % opening.encode()
         entries = b",".join(map(self._statement, statements))
+        if status == "unknown" and alone and len(statements) == 1 and self._is_atomic(entries):
+            # it failed and changed nothing, or it was all that was committed: the status says so
+            entries = entries.removesuffix(UNKNOWN + b"}") + b"}"
         head = f'"id":"{session}-{number}","session":"{session}","status":"{status}"'.encode()
         return b'%b%b,"invoked":%d,"statements":[%b]' % (head, extra, invoked // 1000, entries)
 
