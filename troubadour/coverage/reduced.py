@@ -95,7 +95,8 @@ def whole_log(log: Log, library: SqlLibrary) -> Reduced:
 
 def is_observed(statement: Statement) -> bool:
     """Whether the log has more of a statement's answer than that there was one."""
-    return statement.results is not None or statement.affected is not None or statement.error is not None
+    counted = statement.affected is not None and not statement.implied
+    return counted or statement.results is not None or statement.error is not None
 
 
 def ends_in_error(transaction: Transaction) -> bool:

@@ -40,7 +40,8 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     True. `invoked` and `returned` are client times in microseconds. `unjudged`: what keeps it from being judged, so
     that it is neither run nor compared, empty for nothing; no log says so, `troubadour.coverage` does. `scope`: which
     definitions hold for it, where they change (`troubadour.coverage.scopes`). `references`: what becomes of foreign
-    keys where it writes, the same in a whole transaction (`troubadour.coverage.enforcement`).
+    keys where it writes, the same in a whole transaction (`troubadour.coverage.enforcement`). `implied`: its count was
+    not observed, but cannot be another one.
     """
 
     sql: str
@@ -55,6 +56,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     unjudged: str = ""
     scope: int = 0
     references: Literal["kept", "ignored", "unknown"] = "kept"
+    implied: bool = False
 
 
 class End(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):

@@ -50,7 +50,7 @@ def expanded(log: ObjectLog) -> Log:
     )
     settings = dict(log.header.settings)
     if dialect == "mysql":
-        settings["collation"] = "utf8mb4_bin"
+        settings |= {"collation": "utf8mb4_bin", "found_rows": True}
     header = msgspec.structs.replace(
         log.header,
         dialect=dialect,
@@ -181,6 +181,9 @@ class _Transactions(Sequence[Transaction]):
 
     def __init__(self, log: ObjectLog, words: list[_Words], order: Sequence[int]) -> None:
         self._log, self._words, self._order = log, words, order
+        self._answered = any(
+            kind == READ and value != UNREAD for kind, value in zip(log.kinds, log.values, strict=True)
+        )
 
     def __len__(self) -> int:
         return len(self._order)
@@ -228,9 +231,15 @@ class _Transactions(Sequence[Transaction]):
             return Statement(word.read, (key,), results)
         value: Value = log.codes.value(code)
         if kind == INC:
-            return Statement(word.change, (value, key))
+            return self._counted(word.change, (value, key))
         text = text_of(value)
-        return Statement(word.change, (f"{text}," if kind == APPEND else text, key))
+        if word.type == "set":
+            return Statement(word.change, (text, key))
+        return self._counted(word.change, (f"{text}," if kind == APPEND else text, key))
+
+    def _counted(self, sql: str, params: tuple[Value, ...]) -> Statement:
+        """A change of one row, which is there: the count tells a search that. A log that observed nothing has none."""
+        return Statement(sql, params, affected=1, implied=True) if self._answered else Statement(sql, params)
 
     def _rows(self, kind: ObjectType, code: int) -> tuple[tuple[Any, ...], ...]:
         log = self._log
