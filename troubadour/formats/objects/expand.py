@@ -42,7 +42,7 @@ def expanded(log: ObjectLog) -> Log:
     Raises LogError where the name of an object cannot be that of a table.
     """
     dialect = log.header.dialect or _DIALECT
-    words = [_Words(definition, dialect) for definition in log.objects]
+    words = [_Words(definition, dialect, large=bool(log.codes.texts)) for definition in log.objects]
     initial = tuple(
         _initial(definition, log, keys)
         for definition, keys in zip(log.objects, _keys(log), strict=True)
@@ -74,7 +74,7 @@ class Texts:
 def statement_texts(log: ObjectLog) -> Texts:
     """The SQL that operations of a log stand for. Raises LogError as `expanded`."""
     dialect = log.header.dialect or _DIALECT
-    words = [_Words(definition, dialect) for definition in log.objects]
+    words = [_Words(definition, dialect, large=bool(log.codes.texts)) for definition in log.objects]
     return Texts(dialect, tuple((word.read, word.change) for word in words))
 
 
@@ -100,13 +100,17 @@ def list_text(items: Sequence[Value]) -> str:
 class _Words:
     """What the operations on an object are called in SQL."""
 
-    def __init__(self, definition: ObjectDefinition, dialect: str) -> None:
+    def __init__(self, definition: ObjectDefinition, dialect: str, *, large: bool) -> None:
+        """`large`: some number of the log needs more than 62 bits."""
         quote = "`" if dialect == "mysql" else '"'
         name = definition.name
         if quote in name or "\0" in name or not name.strip():
             raise LogError(f"object {name!r}: this cannot be the name of a table")
         table = f"{quote}{name}{quote}"
         key, text, number = _KEY[dialect], _TEXT[dialect], _NUMBER[dialect]
+        if definition.unknown and not large:
+            # what is not known has to be of a type that has bounds
+            number = "BIGINT"
         sql: dict[ObjectType, tuple[str, str, str]] = {
             "register": (
                 f"CREATE TABLE {table} (k {key} PRIMARY KEY, v {text})",
