@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from troubadour.cli.audit import audit
 from troubadour.cli.log import log as command
 from troubadour.formats import read_either, read_log
 from troubadour.model.objects import ObjectLog
@@ -100,3 +101,14 @@ def test_show_and_stats(path: str) -> None:
 def test_validate_and_anonymize(path: str, tmp_path: Path) -> None:
     assert "all of them modelled" in run("validate", path)
     run("anonymize", path, "--out", str(tmp_path / "other.jsonl"), status=2)
+
+
+@pytest.mark.parametrize(("shown", "status"), [(7, 0), (8, 1)])
+def test_counters_unknown_at_first_are_audited(tmp_path: Path, shown: int, status: int) -> None:
+    header = {**HEADER, "objects": {"c": "counter"}, "initial": {"c": "unknown"}}
+    first = {"id": "t1", "status": "committed", "ops": [["r", "c", "x", 3], ["inc", "c", "x", 4]]}
+    second = {"id": "t2", "status": "committed", "ops": [["r", "c", "x", shown]]}
+    file = tmp_path / "bank.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in (header, first, second)))
+    result = CliRunner().invoke(audit, [str(file), "--isolation", "serializable"])
+    assert result.exit_code == status, result.output

@@ -42,7 +42,7 @@ def expanded(log: ObjectLog) -> Log:
     Raises LogError where the name of an object cannot be that of a table.
     """
     dialect = log.header.dialect or _DIALECT
-    words = [_Words(definition, dialect, large=bool(log.codes.texts)) for definition in log.objects]
+    words = [_Words(definition, dialect, large=_has_large(log)) for definition in log.objects]
     initial = tuple(
         _initial(definition, log, keys)
         for definition, keys in zip(log.objects, _keys(log), strict=True)
@@ -74,8 +74,12 @@ class Texts:
 def statement_texts(log: ObjectLog) -> Texts:
     """The SQL that operations of a log stand for. Raises LogError as `expanded`."""
     dialect = log.header.dialect or _DIALECT
-    words = [_Words(definition, dialect, large=bool(log.codes.texts)) for definition in log.objects]
+    words = [_Words(definition, dialect, large=_has_large(log)) for definition in log.objects]
     return Texts(dialect, tuple((word.read, word.change) for word in words))
+
+
+def _has_large(log: ObjectLog) -> bool:
+    return any(isinstance(one, int) for one in log.codes.texts)
 
 
 def row_names(log: ObjectLog) -> list[dict[int, str]]:
