@@ -20,10 +20,12 @@ PRODUCTS_FOLDER = "sql_semantics/products/"
 
 CHOOSING = frozenset(
     {
+        "troubadour/cli/objects.py",
         "troubadour/cli/record.py",
         "troubadour/cli/reproduce.py",
         "troubadour/record/asking.py",
         "troubadour/record/begin.py",
+        "troubadour/record/objects/disturb.py",
         "troubadour/record/recording.py",
         "troubadour/record/reproducing.py",
         "troubadour/record/workload.py",

@@ -20,7 +20,6 @@ SQLITE = Dialect("sqlite")
     [
         ("postgres", "BLOB STRING DOUBLE VARBINARY NUMBER CLOB LONG SHORT VARCHAR2"),
         ("mysql", "STRING NUMBER CLOB LONG SHORT SIGNED INT8"),
-        ("sqlite", "STRING BYTEA VARBINARY"),
         ("duckdb", "NUMBER CLOB VARCHAR2"),
     ],
 )

@@ -41,7 +41,7 @@ DBMS = ("postgres", "mariadb", "sqlite", "duckdb")
 @click.option(
     "--isolation",
     type=click.Choice(["read-committed", "snapshot", "serializable"]),
-    help="Level to run at, and to name in the log. [default: serializable; DuckDB: snapshot]",
+    help="Level to run at, and to name in the log. [default: the strongest that the product has]",
 )
 @click.option("--sessions", type=click.IntRange(1), default=4, show_default=True)
 @click.option("--transactions", type=click.IntRange(1), default=2000, show_default=True, help="Committed ones.")
@@ -79,7 +79,7 @@ def objects(
     from troubadour.workloads.objects import Objects, Shape
 
     store = PRODUCTS[_product(dsn) if dsn is not None else dbms]
-    level = isolation or ("snapshot" if store.name == "duckdb" else "serializable")
+    level = isolation or list(store.begin)[-1]
     try:
         shape = Shape(
             cast("Type", kind), keys, operations, reads / 100, cast("Distribution", distribution), writes_per_key

@@ -85,8 +85,6 @@ QUESTIONS: Mapping[str, Mapping[str, str]] = {
 
 def advice(topic: str, header: Header) -> str:
     """What to look at next, for the product that a log is of."""
-    product: str = header.dialect
-    if product == "mysql" and "mariadb" in (header.dbms or "").lower():
-        product = "mariadb"
+    product = "mariadb" if "mariadb" in (header.dbms or "").lower() else header.dialect
     questions = QUESTIONS[topic]
     return questions.get(product) or questions[""]

@@ -108,6 +108,31 @@ def read_text(sql: str, dialect: str) -> Text:
     return replace(read, harmless=harmless, word=first)
 
 
+@dataclass(frozen=True, slots=True)
+class _Habits:
+    """What a product's texts do that others' do not."""
+
+    set_takes_expressions: bool = False
+    """SET may compute its value, by functions that write."""
+    has_variables: bool = False
+    """A query of ``@@variables`` asks for settings."""
+    analyze_runs: bool = False
+    """ANALYZE of a statement runs it."""
+    queries_write_nothing: bool = False
+    """Neither a view nor a trigger writes where a query is run."""
+
+
+_HABITS = {
+    "mysql": _Habits(set_takes_expressions=True, has_variables=True, analyze_runs=True),
+    "sqlite": _Habits(queries_write_nothing=True),
+}
+_USUAL = _Habits()
+
+
+def _habits(dialect: str) -> _Habits:
+    return _HABITS.get(dialect, _USUAL)
+
+
 def first_word(sql: str, dialect: str) -> str:
     """The first word of a statement, in capitals."""
     return next((token.text.upper() for token in tokens(sql, dialect) if token.text != "("), "")
@@ -120,8 +145,8 @@ def _is_harmless(verb: Verb, found: list[Token], words: list[str], dialect: str)
     if words[0] in ("RESET", "DISCARD", "USE"):
         return True
     if words[0] == "SET":  # in MySQL the value may be an expression
-        return dialect != "mysql" or not _computes(found, words)
-    if dialect == "sqlite":
+        return not _habits(dialect).set_takes_expressions or not _computes(found, words)
+    if _habits(dialect).queries_write_nothing:
         # neither a view nor a trigger writes where a query is run; some extensions have functions that do
         return _main_verb(found) in ("SELECT", "VALUES", "EXPLAIN", "PRAGMA") and _SQLITE_WRITERS.isdisjoint(
             name_of(token) for token in found
@@ -163,7 +188,9 @@ _MAIN = frozenset({"SELECT", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", 
 def _is_probe(found: list[Token], calls: frozenset[str], dialect: str) -> bool:
     """Whether a query asks for the catalogs, or what server this is, and nothing else, by nothing that a user could
     have made."""
-    if dialect == "mysql" and _VARIABLES.fullmatch(" ".join(token.text for token in found).replace(" . ", ".")):
+    if _habits(dialect).has_variables and _VARIABLES.fullmatch(
+        " ".join(token.text for token in found).replace(" . ", ".")
+    ):
         return True
     tables = _Tables()
     for place, token in enumerate(found):
@@ -227,7 +254,7 @@ def _classified(found: list[Token], words: list[str], calls: frozenset[str], sev
         if first == "PRAGMA" and _neutral_pragma([word.strip('"').lower() for word in words[1:]]):
             return Text(Verb.NEUTRAL)
         return Text(Verb.READ, calls=calls)
-    if first == "WITH" and dialect == "sqlite" and _main_verb(found) in ("SELECT", "VALUES"):
+    if first == "WITH" and _habits(dialect).queries_write_nothing and _main_verb(found) in ("SELECT", "VALUES"):
         return Text(Verb.READ, calls=calls)
     if first in ("BEGIN", "START"):
         if several or (first == "BEGIN" and len(words) > 1 and words[1] in ("NOT", "ATOMIC")):
@@ -243,7 +270,7 @@ def _classified(found: list[Token], words: list[str], calls: frozenset[str], sev
         return Text(Verb.PREPARED)
     if first == "SET":
         return _setting(found, words, rest, calls)
-    if first == "ANALYZE" and dialect == "mysql" and not {"TABLE", "TABLES"}.intersection(words[1:3]):
+    if first == "ANALYZE" and _habits(dialect).analyze_runs and not {"TABLE", "TABLES"}.intersection(words[1:3]):
         return Text(Verb.WRITE, calls=calls)  # MariaDB's ANALYZE of a statement runs it
     if first in ("RESET", "DISCARD", "DEALLOCATE", "LISTEN", "UNLISTEN", "NOTIFY", "CHECKPOINT", "ANALYZE", "USE"):
         return Text(Verb.NEUTRAL if first not in ("RESET", "DISCARD", "USE") else Verb.READ)

@@ -7,8 +7,8 @@ a text never look alike. Does not know what any level makes of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import msgspec
@@ -31,9 +31,30 @@ from troubadour.model.objects import (
 _DIALECT = "postgres"
 """In which a log is told that names none."""
 
-_TEXT = {"postgres": "TEXT", "sqlite": "TEXT", "duckdb": "VARCHAR", "mysql": "LONGTEXT"}
-_KEY = {**_TEXT, "mysql": "VARCHAR(700)"}
-_NUMBER = {"postgres": "NUMERIC", "sqlite": "INTEGER", "duckdb": "DECIMAL(38,0)", "mysql": "DECIMAL(65,0)"}
+
+@dataclass(frozen=True, slots=True)
+class _Sql:
+    """How a dialect says it: its quotes, types, concatenation and parameters, and the settings that the expansion
+    takes."""
+
+    text: str = "TEXT"
+    key: str = "TEXT"
+    number: str = "NUMERIC"
+    quote: str = '"'
+    append: str = "v || ?"
+    numbered: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+_SQL: Mapping[str, _Sql] = {
+    "postgres": _Sql(numbered=True),
+    "sqlite": _Sql(number="INTEGER"),
+    "duckdb": _Sql("VARCHAR", "VARCHAR", "DECIMAL(38,0)"),
+    "mysql": _Sql(
+        "LONGTEXT", "VARCHAR(700)", "DECIMAL(65,0)", "`", "CONCAT(v, ?)",
+        settings={"collation": "utf8mb4_bin", "found_rows": True},
+    ),
+}  # fmt: skip
 
 
 def expanded(log: ObjectLog) -> Log:
@@ -48,9 +69,7 @@ def expanded(log: ObjectLog) -> Log:
         for definition, keys in zip(log.objects, _keys(log), strict=True)
         if not definition.unknown
     )
-    settings = dict(log.header.settings)
-    if dialect == "mysql":
-        settings |= {"collation": "utf8mb4_bin", "found_rows": True}
+    settings = {**log.header.settings, **_SQL[dialect].settings}
     header = msgspec.structs.replace(
         log.header,
         dialect=dialect,
@@ -106,12 +125,12 @@ class _Words:
 
     def __init__(self, definition: ObjectDefinition, dialect: str, *, large: bool) -> None:
         """`large`: some number of the log needs more than 62 bits."""
-        quote = "`" if dialect == "mysql" else '"'
+        said = _SQL[dialect]
         name = definition.name
-        if quote in name or "\0" in name or not name.strip():
+        if said.quote in name or "\0" in name or not name.strip():
             raise LogError(f"object {name!r}: this cannot be the name of a table")
-        table = f"{quote}{name}{quote}"
-        key, text, number = _KEY[dialect], _TEXT[dialect], _NUMBER[dialect]
+        table = f"{said.quote}{name}{said.quote}"
+        key, text, number = said.key, said.text, said.number
         if definition.unknown and not large:
             # what is not known has to be of a type that has bounds
             number = "BIGINT"
@@ -124,9 +143,7 @@ class _Words:
             "list": (
                 f"CREATE TABLE {table} (k {key} PRIMARY KEY, v {text} NOT NULL)",
                 f"SELECT v FROM {table} WHERE k = ?",
-                f"UPDATE {table} SET v = CONCAT(v, ?) WHERE k = ?"
-                if dialect == "mysql"
-                else f"UPDATE {table} SET v = v || ? WHERE k = ?",
+                f"UPDATE {table} SET v = {said.append} WHERE k = ?",
             ),
             "set": (
                 f"CREATE TABLE {table} (k {key} NOT NULL, v {text} NOT NULL)",
@@ -140,9 +157,7 @@ class _Words:
             ),
         }
         self.type = definition.type
-        self.table, self.read, self.change = (
-            _numbered(one) if dialect == "postgres" else one for one in sql[definition.type]
-        )
+        self.table, self.read, self.change = (_numbered(one) if said.numbered else one for one in sql[definition.type])
         self.columns = ("n",) if definition.type == "counter" else ("v",)
 
 

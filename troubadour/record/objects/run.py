@@ -196,7 +196,7 @@ class _Session:
         return [operation.kind, table, operation.key, operation.value]
 
     def _execute(self, sql: str, params: tuple[object, ...] = (), *, fetch: bool = False) -> list[tuple[Any, ...]]:
-        cursor = self._connection.cursor() if self._store.name != "duckdb" else self._connection
+        cursor = self._store.cursor(self._connection)
         cursor.execute(sql, params) if params else cursor.execute(sql)
         return list(cursor.fetchall()) if fetch else []
 

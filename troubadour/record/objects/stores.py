@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from troubadour.record.errors import RecordError
@@ -22,7 +22,8 @@ Answer = int | list[int] | None
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A product. `begin`: by level, what a session is told once and what begins each transaction."""
+    """A product. `begin`: by level, weaker ones first, what a session is told once and what begins each
+    transaction."""
 
     name: str
     connect: Callable[[str], Connection]
@@ -42,6 +43,8 @@ class Store:
     """An insert that leaves what is there."""
     wins: str = ""
     """What ends an insert that leaves what is there."""
+    cursor: Callable[[Connection], Any] = field(default=lambda connection: connection.cursor())
+    """What runs statements of a connection."""
 
     def create(self, type: Type) -> str:
         """The table's definition."""
@@ -138,7 +141,12 @@ def _duckdb_errors() -> tuple[type[Exception], ...]:
 
 
 _CONFLICT = "ON CONFLICT (k) DO UPDATE SET v ="
-_STANDARD = {"upsert": _CONFLICT, "new": "excluded.v", "joined": "objects.v || ' ' || excluded.v", "ignore": "INSERT"}
+_STANDARD: dict[str, Any] = {
+    "upsert": _CONFLICT,
+    "new": "excluded.v",
+    "joined": "objects.v || ' ' || excluded.v",
+    "ignore": "INSERT",
+}
 _WINS = "ON CONFLICT DO NOTHING"
 
 PRODUCTS: Mapping[str, Store] = {
@@ -201,6 +209,7 @@ PRODUCTS: Mapping[str, Store] = {
         "VARCHAR",
         **_STANDARD,
         wins=_WINS,
+        cursor=lambda connection: connection,
     ),
 }
 
