@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
-	histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
+	histories public-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
 	pictures kills profiles replayed mixed ambiguity taint round-trip
 
 setup: $(STAMP)
@@ -103,6 +103,10 @@ steps: $(STAMP)
 # Generated key-value histories, audited beside independent references
 histories: $(STAMP)
 	$(PY) -m benchmarks.histories $(ARGS)
+
+# Public histories beside what is published of them; ROOT holds clones of the repositories (benchmarks/histories/public.py)
+public-histories: $(STAMP)
+	$(PY) -m benchmarks.histories public $(ROOT) $(ARGS)
 
 # Faults put into recorded logs, audited beside independent references
 faults: $(STAMP)

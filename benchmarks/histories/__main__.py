@@ -19,8 +19,10 @@ from benchmarks.histories.history import History
 from benchmarks.histories.importers import read_history
 from benchmarks.histories.mutate import mutate
 from benchmarks.histories.plans import PLANS, SERIAL
+from benchmarks.histories.public import published
 from benchmarks.histories.reference import LEVELS, OF_READS, WITH_SESSIONS, reference
 from benchmarks.verdicts.measure import Auditor, Figures
+from troubadour.cli.importing import import_file
 from troubadour.formats.histories import FORMATS
 
 HEAD = "| history | level | verdict | reference | CPU s | MiB |\n|---|---|---|---|---:|---:|"
@@ -124,6 +126,30 @@ def imported(
             for level in levels:
                 right = reference(history, level, seconds) if level in (*LEVELS, *WITH_SESSIONS, *OF_READS) else None
                 name = f"{source.name}, {len(history.transactions):,}"
+                table.line(name, level, auditor.audit((path,), level, cpu), right)
+    table.end()
+
+
+@main.command("public")
+@click.argument("root", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--cpu", default=30.0, show_default=True, help="Processor seconds of an audit.")
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("build/histories"), show_default=True)
+def public(root: Path, cpu: float, folder: Path) -> None:
+    """Public histories beside what is published of them: ROOT holds clones of their repositories."""
+    folder.mkdir(parents=True, exist_ok=True)
+    print(HEAD)
+    table = Table(Counter())
+    with Auditor(None) as auditor:
+        for one in published(root):
+            path = folder / "public.jsonl"
+            told = import_file(one.form, root / one.repository / one.path, path)
+            count = sum(1 for line in path.open(encoding="utf-8") if '"ops"' in line)
+            # an initial transaction that the file spells out is the log's initial state
+            if one.transactions not in (None, count, count + 1):
+                table.false += 1
+                told += f"; {count:,} TRANSACTIONS, published {one.transactions:,}"
+            for level, right in one.verdicts.items():
+                name = f"{one.repository} {Path(one.path).name}, {told.split(';')[0]}"
                 table.line(name, level, auditor.audit((path,), level, cpu), right)
     table.end()
 

@@ -136,6 +136,17 @@ def test_databases_in_memory_are_each_their_own(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("run-memory-*.jsonl"))) == 2
 
 
+def test_duckdb_is_asked_for_its_defaults_beside_the_recording(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    recorder.everything(tmp_path / "run.jsonl")
+    with duckdb.connect(str(tmp_path / "shop.db")) as connection:
+        connection.execute("CREATE TABLE t (a INT)")
+        connection.execute("INSERT INTO t VALUES (1)")
+    recorder.close()
+    lines = (tmp_path / "run.jsonl").read_text().splitlines()
+    assert "INSERT INTO t" in lines[-2]
+
+
 def test_one_log_is_of_one_database(tmp_path: Path) -> None:
     path = shop(tmp_path)
     recorder.everything(tmp_path / "run.jsonl")

@@ -6,6 +6,7 @@ refuse to connect, so that nothing passes unseen. Does not know the application.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import itertools
@@ -134,6 +135,7 @@ def _wrapped(name: str, path: Path, options: Mapping[str, Any]) -> None:
         return
     original = module.connect
 
+    @functools.wraps(original)
     def connect(*arguments: Any, **keywords: Any) -> Any:
         return wrap(original(*arguments, **keywords), log=path, **options)
 

@@ -7,6 +7,7 @@ ways. Does not know what any setting means.
 
 from __future__ import annotations
 
+import inspect
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -75,7 +76,8 @@ def sqlite_settings(ask: Ask) -> Told:
         rows = ask(f"PRAGMA {name}")
         if rows and rows[0][0] != usual:
             told[name] = rows[0][0]
-    with closing(sqlite3.connect(":memory:")) as fresh:
+    # not `sqlite3.connect`, which may have been put under record itself
+    with closing(sqlite3.Connection(":memory:")) as fresh:
         usual_functions = fresh.execute(_FUNCTIONS).fetchall()
     own = [str(row[0]) for row in ask(_FUNCTIONS) if tuple(row) not in usual_functions]
     if "like" in own and tuple(ask(_LIKES)[0]) == (2, 0, 1, 1, 0):
@@ -95,7 +97,8 @@ def duckdb_settings(ask: Ask) -> Told:
     """Of a connection, where they differ from those of a new database."""
     import duckdb
 
-    with duckdb.connect() as fresh:
+    # `connect` itself, where something that is recorded stands in its place
+    with inspect.unwrap(duckdb.connect)() as fresh:
         usual = dict(fresh.execute(_ALL).fetchall())
     now = {str(name): value for name, value in ask(_ALL)}
     changed = {str(name).lower(): value for name, value in now.items() if usual.get(name) != value}
