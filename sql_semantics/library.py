@@ -186,6 +186,11 @@ class SqlLibrary:
             unsettled=self.unsettled,
         )
 
+    @property
+    def stepwise(self) -> bool:
+        """Whether definitions change one after the other, and each statement stands in a scope that they tell."""
+        return bool(self._changes)
+
     def reach(self, sql: str, scope: int = 0) -> Reach:
         """What a statement may have changed that is not modelled."""
         if not self._changes:

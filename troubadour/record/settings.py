@@ -63,6 +63,9 @@ _PRAGMAS = {
 _FUNCTIONS = "SELECT DISTINCT name FROM pragma_function_list WHERE builtin = 0 ORDER BY 1"
 
 
+_PATIENCE = 5000
+"""Milliseconds."""
+
 _LIKES = (
     "SELECT (SELECT count(*) FROM pragma_function_list WHERE name = 'like' AND builtin = 0),"
     " 'a' LIKE 'A', 'aB' LIKE 'aB', 'abc' LIKE 'a%_', 'abc' LIKE 'b%'"
@@ -70,7 +73,17 @@ _LIKES = (
 
 
 def sqlite_settings(ask: Ask) -> Told:
-    """Of a connection; ``functions``: names of the product's own that mean the application's functions."""
+    """Of a connection; ``functions``: names of the product's own that mean the application's functions. A lock of
+    another connection is waited for, however short the connection's own patience is."""
+    ((patience,),) = ask("PRAGMA busy_timeout")
+    ask(f"PRAGMA busy_timeout = {max(int(patience), _PATIENCE)}")
+    try:
+        return _sqlite_settings(ask)
+    finally:
+        ask(f"PRAGMA busy_timeout = {patience}")
+
+
+def _sqlite_settings(ask: Ask) -> Told:
     told: Told = {}
     for name, usual in _PRAGMAS.items():
         rows = ask(f"PRAGMA {name}")

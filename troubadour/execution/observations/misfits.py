@@ -28,8 +28,11 @@ INCOMPLETE_DATE = "a date without a year, a month or a day, as 0000-00-00"
 
 
 def lacks_column(error: SqlError, library: SqlLibrary) -> bool:
-    """Whether a statement that the DBMS took is refused here for a column that is not there."""
-    return error.sqlstate == library.dialect.rules.text.unknown_column_error
+    """Whether a statement that the DBMS took is refused here for a column that the log's schema does not tell of.
+
+    Where the log itself changes its definitions, the column may have been there before: that is for the audit.
+    """
+    return error.sqlstate == library.dialect.rules.text.unknown_column_error and not library.stepwise
 
 
 def counted(statement: Statement, types: Sequence[ResultTypes] | None, dialect: Dialect) -> Statement:
