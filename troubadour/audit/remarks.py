@@ -41,18 +41,7 @@ def _beside_gaps(log: Log, verdict: Verdict) -> Verdict:
         reason = f"{told}; what is missing may explain this: {verdict.explanation}"
     else:
         reason = f"{verdict.reason}; besides, {told}"
-    return msgspec.structs.replace(
-        verdict,
-        status=Status.UNDECIDED,
-        reason=reason,
-        failing_transaction=None,
-        core=None,
-        core_scope=None,
-        clash=None,
-        scope=None,
-        explanation=None,
-        witness=None,
-    )
+    return verdict.left_open(reason)
 
 
 def _told(gap: Gap) -> str:

@@ -144,19 +144,5 @@ def _stands(verdict: Verdict, level: str, order_recorded: bool) -> Verdict:
     product promises."""
     if verdict.scope is not Scope.EVERY_ORDER and not order_recorded:
         reason = f"no order was found that explains it, but not every order was excluded: at {level}: "
-        return _left_open(verdict, reason + str(verdict.explanation))
+        return verdict.left_open(reason + str(verdict.explanation), notes=())
     return msgspec.structs.replace(verdict, explanation=f"at {level}: {verdict.explanation}")
-
-
-def _left_open(verdict: Verdict, reason: str) -> Verdict:
-    return msgspec.structs.replace(
-        verdict,
-        status=Status.UNDECIDED,
-        failing_transaction=None,
-        core=None,
-        core_scope=None,
-        scope=None,
-        explanation=None,
-        notes=(),
-        reason=reason,
-    )

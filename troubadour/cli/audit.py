@@ -486,18 +486,10 @@ def _asked(verdict: Verdict, claim: Claim, log: Log, library: SqlLibrary, dsn: s
         )
         return msgspec.structs.replace(verdict, notes=(*verdict.notes, told))
     text = f"statement {claim.statement} of {claim.transaction}"
-    return msgspec.structs.replace(
-        verdict,
-        status=Status.UNDECIDED,
-        failing_transaction=None,
-        core=None,
-        core_scope=None,
-        clash=None,
-        scope=None,
-        explanation=None,
+    return verdict.left_open(
+        f"{text}: the product answers what the log says, so the fault is in how it is modelled here; please report it "
+        f"({verdict.explanation})",
         statement=StatementRef(claim.transaction, claim.statement),
-        reason=f"{text}: the product answers what the log says, so the fault is in how it is modelled here; please "
-        f"report it ({verdict.explanation})",
     )
 
 

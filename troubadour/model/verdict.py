@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import Any
 
 import msgspec
 
@@ -132,6 +133,23 @@ class Verdict(msgspec.Struct, frozen=True):
     claim: Claim | None = None
     account: Account | None = None
     stats: tuple[StepCount, ...] = ()
+
+    def left_open(self, reason: str, **more: Any) -> Verdict:
+        """The same audit, undecided: of what was found to be correct or a violation nothing is said any more. `more`
+        fields are as given."""
+        return msgspec.structs.replace(
+            self,
+            status=Status.UNDECIDED,
+            reason=reason,
+            failing_transaction=None,
+            core=None,
+            core_scope=None,
+            clash=None,
+            scope=None,
+            explanation=None,
+            witness=None,
+            **more,
+        )
 
     def __post_init__(self) -> None:
         if self.reason is not None and len(self.reason) > REASON:

@@ -81,18 +81,7 @@ def _incomplete(verdict: Verdict, examined: Examined, *, require: bool) -> Verdi
     accused = examined.outside and verdict.status is Status.VIOLATION
     if not missed and not accused:
         return verdict
-    return msgspec.structs.replace(
-        verdict,
-        status=Status.UNDECIDED,
-        failing_transaction=None,
-        core=None,
-        core_scope=None,
-        clash=None,
-        scope=None,
-        explanation=None,
-        witness=None,
-        reason=f"the certificate is incomplete: {examined.because}",
-    )
+    return verdict.left_open(f"the certificate is incomplete: {examined.because}")
 
 
 def _not_as_certified(verdict: Verdict, examined: Examined) -> Verdict:
