@@ -23,7 +23,7 @@ from troubadour.formats import read_log
 from troubadour.model.log import Log, Transaction
 from troubadour.model.verdict import Status, Verdict
 from troubadour.record import EmbeddedPostgres, Recorder, Tally, connect, load, run, scratch_schema
-from troubadour.record.disturb import Killer, Kills
+from troubadour.record.disturb import Kills, killing
 from troubadour.workloads.ledger import LAST_LOOK, Ledger
 
 LOSSY = {"synchronous_commit": "off", "wal_writer_delay": "10000ms", "wal_writer_flush_after": "1GB"}
@@ -51,10 +51,10 @@ def record_kills(path: Path, *, transactions: int, seed: int, sessions: int = 4,
         scratch_schema(server.dsn) as schema,
         _recorder(server.dsn, schema, path) as recorder,
     ):
-        with Killer(server.dsn, seed=seed, period=period) as killer:
+        with killing(server.dsn, seed=seed, period=period) as kills:
             tally = run(recorder.session, Ledger(), sessions=sessions, transactions=transactions, seed=seed, patience=5)
         kept = _last_look(recorder)
-    return Disturbed(read_log([path]), tally, kept, killer.kills)
+    return Disturbed(read_log([path]), tally, kept, kills)
 
 
 def record_crash(path: Path, *, transactions: int, seed: int, lossy: bool, sessions: int = 4) -> Disturbed:

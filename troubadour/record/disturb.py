@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
-from types import TracebackType
-from typing import Self
 
 import psycopg
 
@@ -31,61 +31,68 @@ class Kills:
     commits: int = 0
 
 
-class Killer:
-    """A context manager: from time to time it ends a connection of the server that is inside a transaction, or one that
-    is committing. Needs a superuser, and a server on which nobody else works.
+@contextmanager
+def beside(work: Callable[[threading.Event], None], failures: tuple[type[Exception], ...]) -> Iterator[None]:
+    """Runs `work` in a thread for as long as the block lasts; it ends when its event is set. Raises RecordError where
+    it ended with one of `failures`, and the block did not fail itself."""
+    over = threading.Event()
+    failed: list[Exception] = []
+
+    def guarded() -> None:
+        try:
+            work(over)
+        except failures as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=guarded, name="killer")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    if failed:
+        raise RecordError(f"the killer failed: {failed[0]}") from failed[0]
+
+
+@contextmanager
+def killing(dsn: str, *, seed: int, period: float = 0.05) -> Iterator[Kills]:
+    """From time to time ends a connection of the server that is inside a transaction, or one that is committing. Needs
+    a superuser, and a server on which nothing else works.
 
     A COMMIT is caught in the act by asking for a synchronous standby that does not exist: the transaction is committed,
-    its client is not told, and the connection ends while it waits. `period`: mean seconds between two kills.
+    its client is not told, and the connection ends while it waits. `period`: mean seconds between two kills. Raises
+    RecordError as `beside` does.
     """
+    kills = Kills()
+    random = Random(f"{seed}/kills")
 
-    def __init__(self, dsn: str, *, seed: int, period: float = 0.05) -> None:
-        self.kills = Kills()
-        self._dsn = dsn
-        self._period = period
-        self._random = Random(f"{seed}/kills")
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="killer")
-        self._failure: psycopg.Error | RecordError | None = None
+    def work(over: threading.Event) -> None:
+        with connect(dsn) as connection:
+            try:
+                while not over.wait(random.uniform(0, 2 * period)):
+                    if random.random() < 0.5:
+                        kills.transactions += _end_one(connection, _IN_TRANSACTION, random)
+                    else:
+                        kills.commits += _end_commit(connection, random, over)
+            finally:
+                _hold_commits(connection, False)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    with beside(work, (psycopg.Error, RecordError)):
+        yield kills
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Raises RecordError where the killer itself failed."""
-        self._over.set()
-        self._thread.join()
-        if self._failure is not None and error is None:
-            raise RecordError(f"the killer failed: {self._failure}") from self._failure
 
-    def _work(self) -> None:
-        try:
-            with connect(self._dsn) as connection:
-                try:
-                    while not self._over.wait(self._random.uniform(0, 2 * self._period)):
-                        if self._random.random() < 0.5:
-                            self.kills.transactions += _end_one(connection, _IN_TRANSACTION, self._random)
-                        else:
-                            self.kills.commits += self._end_commit(connection)
-                finally:
-                    _hold_commits(connection, False)
-        except (psycopg.Error, RecordError) as error:
-            self._failure = error
-
-    def _end_commit(self, connection: Connection) -> int:
-        _hold_commits(connection, True)
-        try:
-            deadline = time.monotonic() + PATIENCE
-            while time.monotonic() < deadline and not self._over.is_set():
-                if ended := _end_one(connection, _IN_COMMIT, self._random):
-                    return ended
-                time.sleep(0.002)
-            return 0
-        finally:
-            _hold_commits(connection, False)
+def _end_commit(connection: Connection, random: Random, over: threading.Event) -> int:
+    _hold_commits(connection, True)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and not over.is_set():
+            if ended := _end_one(connection, _IN_COMMIT, random):
+                return ended
+            time.sleep(0.002)
+        return 0
+    finally:
+        _hold_commits(connection, False)
 
 
 def _end_one(connection: Connection, query: str, random: Random) -> int:
