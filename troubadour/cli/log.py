@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -147,18 +148,12 @@ def import_(files: tuple[str, ...], source: str | None, begin: str | None, datab
         refuse(f"--begin: {begin} is not of PostgreSQL")
     entry = {**header_json(header), "clock": None, "segment": None}
     count = 0
-    try:
-        with LogWriter(out, entry) as writer:
-            for table in header.initial:
-                writer.rows(table.table, table.columns, table.rows)
-            for transaction in transactions([Path(name) for name in files], database):
-                writer.transaction(transaction)
-                count += 1
-    except (LogError, ValueError) as error:
-        out.unlink(missing_ok=True)
-        refuse(str(error))
-    except OSError as error:
-        refuse(f"{out}: {error.strerror}")
+    with _written(out), LogWriter(out, entry) as writer:
+        for table in header.initial:
+            writer.rows(table.table, table.columns, table.rows)
+        for transaction in transactions([Path(name) for name in files], database):
+            writer.transaction(transaction)
+            count += 1
     emit(f"{out}: {count:,} transactions; no rows, no counts and no times, which the server does not log")
 
 
@@ -426,16 +421,23 @@ def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
     emit(f"verdict before and after: {before.status.value}, {before.verified_prefix:,} transactions explained")
 
 
-def _write_objects(logs: Iterable[str], out: Path, made: Callable[[], ObjectLog]) -> None:
-    _refuse_to_overwrite(logs, out)
+@contextmanager
+def _written(out: Path) -> Iterator[None]:
+    """A log is written there; ends with exit status 2 where it cannot be, with nothing left of it."""
     try:
-        found = made()
-        write_objects(out, found)
+        yield
     except (LogError, ValueError) as error:
         out.unlink(missing_ok=True)
         refuse(str(error))
     except OSError as error:
         refuse(f"{out}: {error.strerror}")
+
+
+def _write_objects(logs: Iterable[str], out: Path, made: Callable[[], ObjectLog]) -> None:
+    _refuse_to_overwrite(logs, out)
+    with _written(out):
+        found = made()
+        write_objects(out, found)
     emit(f"{out}: {len(found):,} transactions")
 
 
@@ -454,11 +456,6 @@ def _write(logs: Iterable[str], out: Path, header: Header, transactions: Callabl
             count += 1
             yield transaction
 
-    try:
+    with _written(out):
         write_log(out, header, counted())
-    except (LogError, ValueError) as error:
-        out.unlink(missing_ok=True)
-        refuse(str(error))
-    except OSError as error:
-        refuse(f"{out}: {error.strerror}")
     emit(f"{out}: {count:,} transactions")
