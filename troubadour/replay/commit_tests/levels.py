@@ -52,6 +52,19 @@ class Level:
         return self.session or self.at_start or self.per_statement
 
 
+_REPEATABLE_READ = Level(
+    "postgres:repeatable-read",
+    False,
+    True,
+    True,
+    True,
+    True,
+    by_version=True,
+    dialect="postgres",
+    locks=True,
+    commits=True,
+)
+
 LEVELS = {
     level.name: level
     for level in (
@@ -80,31 +93,8 @@ LEVELS = {
             rechecks=True,
             commits=True,
         ),
-        Level(
-            "postgres:repeatable-read",
-            False,
-            True,
-            True,
-            True,
-            True,
-            by_version=True,
-            dialect="postgres",
-            locks=True,
-            commits=True,
-        ),
-        Level(
-            "postgres:serializable",
-            False,
-            True,
-            True,
-            True,
-            True,
-            by_version=True,
-            dialect="postgres",
-            locks=True,
-            commits=True,
-            serial=True,
-        ),
+        _REPEATABLE_READ,
+        replace(_REPEATABLE_READ, name="postgres:serializable", serial=True),
         Level(
             "mysql:read-committed",
             False,
