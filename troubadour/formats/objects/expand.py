@@ -41,17 +41,17 @@ class _Sql:
     key: str = "TEXT"
     number: str = "NUMERIC"
     quote: str = '"'
-    append: str = "v || ?"
-    numbered: bool = False
+    append: str = "v || {}"
+    params: tuple[str, str] = ("?", "?")
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 _SQL: Mapping[str, _Sql] = {
-    "postgres": _Sql(numbered=True),
+    "postgres": _Sql(params=("$1", "$2")),
     "sqlite": _Sql(number="INTEGER"),
     "duckdb": _Sql("VARCHAR", "VARCHAR", "DECIMAL(38,0)"),
     "mysql": _Sql(
-        "LONGTEXT", "VARCHAR(700)", "DECIMAL(65,0)", "`", "CONCAT(v, ?)",
+        "LONGTEXT", "VARCHAR(700)", "DECIMAL(65,0)", "`", "CONCAT(v, {})",
         settings={"collation": "utf8mb4_bin", "found_rows": True},
     ),
 }  # fmt: skip
@@ -63,7 +63,7 @@ def expanded(log: ObjectLog) -> Log:
     Raises LogError where the name of an object cannot be that of a table.
     """
     dialect = log.header.dialect or _DIALECT
-    words = [_Words(definition, dialect, large=_has_large(log)) for definition in log.objects]
+    words = _words(log, dialect)
     initial = tuple(
         _initial(definition, log, keys)
         for definition, keys in zip(log.objects, _keys(log), strict=True)
@@ -79,7 +79,9 @@ def expanded(log: ObjectLog) -> Log:
         settings=settings,
     )
     counts = tuple(log.count(status) for status in range(3))
-    return Log(header, _Transactions(log, words, log.order), log.digest, (counts[0], counts[1], counts[2]))
+    answered = any(kind == READ and value != UNREAD for kind, value in zip(log.kinds, log.values, strict=True))
+    transactions = _Transactions(log, words, log.order, answered=answered)
+    return Log(header, transactions, log.digest, (counts[0], counts[1], counts[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,13 @@ class Texts:
 def statement_texts(log: ObjectLog) -> Texts:
     """The SQL that operations of a log stand for. Raises LogError as `expanded`."""
     dialect = log.header.dialect or _DIALECT
-    words = [_Words(definition, dialect, large=_has_large(log)) for definition in log.objects]
+    words = _words(log, dialect)
     return Texts(dialect, tuple((word.read, word.change) for word in words))
 
 
-def _has_large(log: ObjectLog) -> bool:
-    return any(isinstance(one, int) for one in log.codes.texts)
+def _words(log: ObjectLog, dialect: str) -> list[_Words]:
+    large = any(isinstance(one, int) for one in log.codes.texts)
+    return [_Words(definition, dialect, large=large) for definition in log.objects]
 
 
 def row_names(log: ObjectLog) -> list[dict[int, str]]:
@@ -131,40 +134,35 @@ class _Words:
             raise LogError(f"object {name!r}: this cannot be the name of a table")
         table = f"{said.quote}{name}{said.quote}"
         key, text, number = said.key, said.text, said.number
+        first, second = said.params
         if definition.unknown and not large:
             # what is not known has to be of a type that has bounds
             number = "BIGINT"
         sql: dict[ObjectType, tuple[str, str, str]] = {
             "register": (
                 f"CREATE TABLE {table} (k {key} PRIMARY KEY, v {text})",
-                f"SELECT v FROM {table} WHERE k = ?",
-                f"UPDATE {table} SET v = ? WHERE k = ?",
+                f"SELECT v FROM {table} WHERE k = {first}",
+                f"UPDATE {table} SET v = {first} WHERE k = {second}",
             ),
             "list": (
                 f"CREATE TABLE {table} (k {key} PRIMARY KEY, v {text} NOT NULL)",
-                f"SELECT v FROM {table} WHERE k = ?",
-                f"UPDATE {table} SET v = {said.append} WHERE k = ?",
+                f"SELECT v FROM {table} WHERE k = {first}",
+                f"UPDATE {table} SET v = {said.append.format(first)} WHERE k = {second}",
             ),
             "set": (
                 f"CREATE TABLE {table} (k {key} NOT NULL, v {text} NOT NULL)",
-                f"SELECT DISTINCT v FROM {table} WHERE k = ?",
-                f"INSERT INTO {table} (v, k) VALUES (?, ?)",
+                f"SELECT DISTINCT v FROM {table} WHERE k = {first}",
+                f"INSERT INTO {table} (v, k) VALUES ({first}, {second})",
             ),
             "counter": (
                 f"CREATE TABLE {table} (k {key} PRIMARY KEY, n {number} NOT NULL)",
-                f"SELECT n FROM {table} WHERE k = ?",
-                f"UPDATE {table} SET n = n + ? WHERE k = ?",
+                f"SELECT n FROM {table} WHERE k = {first}",
+                f"UPDATE {table} SET n = n + {first} WHERE k = {second}",
             ),
         }
         self.type = definition.type
-        self.table, self.read, self.change = (_numbered(one) if said.numbered else one for one in sql[definition.type])
+        self.table, self.read, self.change = sql[definition.type]
         self.columns = ("n",) if definition.type == "counter" else ("v",)
-
-
-def _numbered(sql: str) -> str:
-    """With PostgreSQL's parameters."""
-    parts = sql.split("?")
-    return "".join(f"{part}${number}" for number, part in enumerate(parts[:-1], 1)) + parts[-1]
 
 
 def _keys(log: ObjectLog) -> list[list[int]]:
@@ -200,13 +198,10 @@ def _stored(log: ObjectLog, kind: ObjectType, code: int) -> Any:
 
 
 class _Transactions(Sequence[Transaction]):
-    """The transactions in an order, made as they are asked for."""
+    """The transactions in an order, made as they are asked for. `answered`: some read of the log was."""
 
-    def __init__(self, log: ObjectLog, words: list[_Words], order: Sequence[int]) -> None:
-        self._log, self._words, self._order = log, words, order
-        self._answered = any(
-            kind == READ and value != UNREAD for kind, value in zip(log.kinds, log.values, strict=True)
-        )
+    def __init__(self, log: ObjectLog, words: list[_Words], order: Sequence[int], *, answered: bool) -> None:
+        self._log, self._words, self._order, self._answered = log, words, order, answered
 
     def __len__(self) -> int:
         return len(self._order)
@@ -217,7 +212,7 @@ class _Transactions(Sequence[Transaction]):
     def __getitem__(self, index: slice) -> Sequence[Transaction]: ...
     def __getitem__(self, index: int | slice) -> Transaction | Sequence[Transaction]:
         if isinstance(index, slice):
-            return _Transactions(self._log, self._words, self._order[index])
+            return _Transactions(self._log, self._words, self._order[index], answered=self._answered)
         return self._at(self._order[index])
 
     def __iter__(self) -> Iterator[Transaction]:
