@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -56,3 +61,22 @@ def test_a_level_that_a_product_lacks(tmp_path: Path) -> None:
     status, told = run("objects", "--dbms", "sqlite", "--isolation", "snapshot", "--out", str(tmp_path / "x.jsonl"))
     assert status == 2
     assert "sqlite has no level snapshot" in told
+
+
+def test_what_ends_the_recording_ends_its_server(tmp_path: Path) -> None:
+    """A server of the recording's own is gone, and so is its folder, where a signal asks the process to end."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    main = "from troubadour.cli.main import main; import sys; main(sys.argv[1:])"
+    command = [sys.executable, "-c", main, "record", "objects", "--dbms", "postgres"]
+    arguments = ["--transactions", "1000000", "--out", str(tmp_path / "run.jsonl")]
+    recording = subprocess.Popen([*command, *arguments], env={**os.environ, "TMPDIR": str(folder)})
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "run.jsonl").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        recording.send_signal(signal.SIGTERM)
+        assert recording.wait(60) == -signal.SIGTERM
+    finally:
+        recording.kill()
+    assert list(folder.glob("troubadour-pg-*")) == []

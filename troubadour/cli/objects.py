@@ -15,6 +15,7 @@ import click
 
 from troubadour.cli.common import CannotRecord
 from troubadour.cli.simulated import objects_options
+from troubadour.cli.supervision import ended_by_signals
 from troubadour.model.visible import one_line
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def objects(
             cast("Type", kind), keys, operations, reads / 100, cast("Distribution", distribution), writes_per_key
         )
         plan = Plan(level, sessions, transactions, seed, disturb)
-        with _server(store.name, dsn) as found:
+        with ended_by_signals(), _server(store.name, dsn) as found:
             told = record_objects(store, found, Objects(shape), plan, out)
     except ValueError as error:
         raise click.UsageError(str(error)) from error

@@ -85,12 +85,15 @@ class _Run:
         self._plan = plan
         self._writer = writer
         self._lock = threading.Lock()
-        self._failed = False
+        self._ended = False
 
     def go(self) -> None:
         with ThreadPoolExecutor(self._plan.sessions) as pool:
-            for work in [pool.submit(self._work, number) for number in range(self._plan.sessions)]:
-                work.result()
+            try:
+                for work in [pool.submit(self._work, number) for number in range(self._plan.sessions)]:
+                    work.result()
+            finally:
+                self._ended = True  # an interrupt, too, ends all sessions
 
     def _work(self, number: int) -> None:
         random = Random(f"{self._plan.seed}/{number}")
@@ -100,11 +103,11 @@ class _Run:
                 self._live(f"s{number}.{lives}", random)
                 lives += 1
         except BaseException:
-            self._failed = True
+            self._ended = True
             raise
 
     def _over(self) -> bool:
-        return self._failed or self.told.counts["committed"] >= self._plan.transactions
+        return self._ended or self.told.counts["committed"] >= self._plan.transactions
 
     def _live(self, name: str, random: Random) -> None:
         """One connection's transactions, until it breaks or all is done."""

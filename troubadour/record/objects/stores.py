@@ -12,7 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from troubadour.record.drivers.mysql import LEVELS
 from troubadour.record.errors import RecordError
+from troubadour.record.servers.server import ISOLATION_LEVELS
 from troubadour.workloads.objects import Operation, Type
 
 Connection = Any
@@ -155,11 +157,7 @@ PRODUCTS: Mapping[str, Store] = {
         _postgres,
         _postgres_errors,
         lambda connection, _: bool(connection.closed),
-        {
-            "read-committed": ((), "BEGIN ISOLATION LEVEL READ COMMITTED"),
-            "snapshot": ((), "BEGIN ISOLATION LEVEL REPEATABLE READ"),
-            "serializable": ((), "BEGIN ISOLATION LEVEL SERIALIZABLE"),
-        },
+        {level: ((), f"BEGIN ISOLATION LEVEL {name}") for level, name in ISOLATION_LEVELS.items()},
         "%s",
         "TEXT",
         **_STANDARD,
@@ -175,11 +173,8 @@ PRODUCTS: Mapping[str, Store] = {
                 (f"SET SESSION TRANSACTION ISOLATION LEVEL {name}", f"SET innodb_snapshot_isolation = {strict}"),
                 "BEGIN",
             )
-            for level, name, strict in (
-                ("read-committed", "READ COMMITTED", "OFF"),
-                ("snapshot", "REPEATABLE READ", "ON"),
-                ("serializable", "SERIALIZABLE", "OFF"),
-            )
+            for level in ISOLATION_LEVELS
+            for name, strict in (LEVELS[level],)
         },
         "%s",
         "LONGTEXT",
