@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,15 @@ def killed(journal: Journal) -> None:
     journal._at_exit.cancel()
     _OPEN.discard(journal)
     _BY_PATH.pop(journal.path)
+
+
+@pytest.mark.parametrize("lose", WAYS)
+def test_a_further_connection_needs_no_file(lose: Callable[[Path], None], connect: Connect) -> None:
+    connection, database, log = connect("go-on")
+    lose(log)
+    further = recorder.wrap(sqlite3.connect(database), log=log, unwritable="go-on")
+    assert further.execute("SELECT 1").fetchall() == [(1,)]
+    further.close()
+    connection.close()
+    with suppress(RecordError):  # that the log has a gap
+        recorder.close()

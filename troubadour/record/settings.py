@@ -7,14 +7,13 @@ ways. Does not know what any setting means.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from time import monotonic_ns
 from typing import Any
-
-import msgspec
 
 from sql_semantics.values.unsettled import matters
 from troubadour.record.core.journal import Journal
@@ -83,16 +82,21 @@ def sqlite_settings(ask: Ask) -> Told:
         ask(f"PRAGMA busy_timeout = {patience}")
 
 
+@functools.cache
+def _sqlite_usual() -> frozenset[tuple[Any, ...]]:
+    """The functions of a new connection."""
+    # not `sqlite3.connect`, which may have been put under record itself
+    with closing(sqlite3.Connection(":memory:")) as fresh:
+        return frozenset(fresh.execute(_FUNCTIONS))
+
+
 def _sqlite_settings(ask: Ask) -> Told:
     told: Told = {}
     for name, usual in _PRAGMAS.items():
         rows = ask(f"PRAGMA {name}")
         if rows and rows[0][0] != usual:
             told[name] = rows[0][0]
-    # not `sqlite3.connect`, which may have been put under record itself
-    with closing(sqlite3.Connection(":memory:")) as fresh:
-        usual_functions = fresh.execute(_FUNCTIONS).fetchall()
-    own = [str(row[0]) for row in ask(_FUNCTIONS) if tuple(row) not in usual_functions]
+    own = [str(row[0]) for row in ask(_FUNCTIONS) if tuple(row) not in _sqlite_usual()]
     if "like" in own and tuple(ask(_LIKES)[0]) == (2, 0, 1, 1, 0):
         told["case_sensitive_like"] = True  # the pragma itself does not tell; it puts another function in place
         own.remove("like")
@@ -106,13 +110,19 @@ def _sqlite_settings(ask: Ask) -> Told:
 _ALL = "SELECT name, value FROM duckdb_settings()"
 
 
-def duckdb_settings(ask: Ask) -> Told:
-    """Of a connection, where they differ from those of a new database."""
+@functools.cache
+def _duckdb_usual() -> Mapping[str, Any]:
+    """The settings of a new database, by their names."""
     import duckdb
 
     # `connect` itself, where something that is recorded stands in its place
     with inspect.unwrap(duckdb.connect)() as fresh:
-        usual = dict(fresh.execute(_ALL).fetchall())
+        return dict(fresh.execute(_ALL).fetchall())
+
+
+def duckdb_settings(ask: Ask) -> Told:
+    """Of a connection, where they differ from those of a new database."""
+    usual = _duckdb_usual()
     now = {str(name): value for name, value in ask(_ALL)}
     changed = {str(name).lower(): value for name, value in now.items() if usual.get(name) != value}
     told = {name: value for name, value in sorted(changed.items()) if value is not None and matters(name, "duckdb")}
@@ -191,9 +201,7 @@ def at_defaults(ask: Ask, execute: Callable[[str, Sequence[Any]], Any]) -> Itera
 
 def begun_with(journal: Journal) -> Told:
     """The settings that the header of a log tells."""
-    with journal.plain.open("rb") as file:
-        header = msgspec.json.decode(file.readline())
-    found: Told = header.get("settings", {})
+    found: Told = journal.header.get("settings", {})
     return found
 
 

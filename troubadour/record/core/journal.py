@@ -16,7 +16,7 @@ import sys
 import threading
 import weakref
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic_ns
@@ -81,7 +81,7 @@ class Journal:
         self.plain = path.with_suffix("") if path.suffix == ".gz" else path
         self.unwritable = unwritable
         self._file = AppendedFile(self.plain, durable)
-        self._header = Beginning(self._file, tables)
+        self._beginning = Beginning(self._file, tables)
         self._began = monotonic_ns()
         self._numbers: dict[str, bytearray] = defaultdict(bytearray)
         """Of each session, for each of its transactions that was written or waits: whether it may have changed
@@ -115,6 +115,11 @@ class Journal:
         _OPEN.add(self)
         # the children of multiprocessing leave without atexit
         self._at_exit = multiprocessing.util.Finalize(None, self._leave, exitpriority=10)
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """The log's, as it was begun."""
+        return self._beginning.header
 
     def check_process(self) -> None:
         """Raises RecordError in a child of the process that opened this."""
@@ -185,12 +190,12 @@ class Journal:
             return
         with self._writing, suppress(OSError):
             if self._beside is None:
-                self._beside = Beside(self.plain, self._header)
+                self._beside = Beside(self.plain, self._beginning)
             count = self._passed
             if not kept:
                 count += sum(sum(numbers) for numbers in self._numbers.values())
             since = self._began if not kept else self._gap[1] if self._gap is not None else monotonic_ns()
-            rows = kept or (error.cut and self._header.is_whole())
+            rows = kept or (error.cut and self._beginning.is_whole())
             self._beside.tell(f"the log was lost: {_reason(error)}", since // 1000, count, rows)
 
     def later(self, record: Any) -> None:
@@ -307,9 +312,9 @@ class Journal:
         except Gone as error:
             renamed = not error.cut
         path = self._free_path() if renamed else self.path
-        whole = self._header.is_whole()
+        whole = self._beginning.is_whole()
         with os.fdopen(self._file.close(), "rb") as source:
-            expected = Expected(self._numbers, self._began, None if whole else self._header.made_anew())
+            expected = Expected(self._numbers, self._began, None if whole else self._beginning.made_anew())
             try:
                 complete(unroll(source, path, self._lookup, untold, expected, durable=self.durable), path)
             finally:

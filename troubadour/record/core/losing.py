@@ -22,7 +22,8 @@ _PIECE = 1 << 16
 
 
 class Beginning:
-    """The header and the initial rows of a segment that is about to be appended to. `tables`: those that have rows."""
+    """The header and the initial rows of a segment that is about to be appended to. `tables`: those that have rows.
+    `header`: as it stands in the file."""
 
     def __init__(self, file: AppendedFile, tables: Sequence[str]) -> None:
         self._file = file
@@ -32,6 +33,7 @@ class Beginning:
         while b"\n" not in line and (piece := file.read(_PIECE, len(line))):
             line += piece
         self._line = line.partition(b"\n")[0] + b"\n"
+        self.header: dict[str, Any] = json.loads(self._line)
 
     def is_whole(self) -> bool:
         """Whether the file has it still."""
@@ -41,7 +43,7 @@ class Beginning:
     def made_anew(self, segment: str | None = None) -> bytes:
         """The header, where the initial rows are not known any more; of another `segment` of the log, if one is
         named."""
-        header: dict[str, Any] = json.loads(self._line)
+        header = dict(self.header)
         if self._tables:
             header["initial"] = dict.fromkeys(self._tables, "unknown")
         if segment is not None:
@@ -50,8 +52,7 @@ class Beginning:
 
     def again(self, segment: str) -> bytes:
         """The header of another segment, where the initial rows are still to be had."""
-        header = json.loads(self._line)
-        header.pop("initial", None)
+        header = {name: value for name, value in self.header.items() if name != "initial"}
         return json.dumps({**header, "segment": segment}).encode() + b"\n"
 
 
