@@ -59,14 +59,25 @@ def import_file(form: str, path: Path, out: Path) -> str:
 def import_histories(form: str, paths: Sequence[str], out: Path) -> None:
     """`log import --from`: one file (of Cobra's: a folder), or a folder of Jepsen's, whose logs go to the folder
     `out`."""
-    if len(paths) != 1:
-        refuse("--from: one FILE at a time")
-    path = Path(paths[0])
-    try:
+    path = _only(paths)
+    with _refused(path):
         if form == "elle" and path.is_dir():
             _import_store(path, out)
-            return
-        emit(f"{out}: {import_file(form, path, out)}")
+        else:
+            emit(f"{out}: {import_file(form, path, out)}")
+
+
+def _only(paths: Sequence[str]) -> Path:
+    if len(paths) != 1:
+        refuse("--from: one FILE at a time")
+    return Path(paths[0])
+
+
+@contextmanager
+def _refused(path: Path) -> Iterator[None]:
+    """Ends with exit status 2 and one line that names the file where it cannot be read, or its log not be written."""
+    try:
+        yield
     except (LogError, ValueError) as error:
         refuse(str(error) if str(path) in str(error) else f"{path}: {error}")
     except OSError as error:
@@ -101,14 +112,9 @@ def as_logs(form: str | None, paths: Sequence[str]) -> Iterator[tuple[str, ...]]
     if form is None:
         yield tuple(paths)
         return
-    if len(paths) != 1:
-        refuse("--from: one FILE at a time")
+    path = _only(paths)
     with tempfile.TemporaryDirectory(prefix="troubadour-import-") as folder:
-        out = Path(folder) / f"{Path(paths[0]).name}.jsonl"
-        try:
-            import_file(form, Path(paths[0]), out)
-        except (LogError, ValueError) as error:
-            refuse(str(error) if paths[0] in str(error) else f"{paths[0]}: {error}")
-        except OSError as error:
-            refuse(f"{error.filename or paths[0]}: {error.strerror}")
+        out = Path(folder) / f"{path.name}.jsonl"
+        with _refused(path):
+            import_file(form, path, out)
         yield (str(out),)

@@ -126,12 +126,3 @@ def name_of(token: Token) -> str:
         return ""
     inner = token.text[token.text.index(token.text[-1]) + 1 : -1] if token.text[-1] != "]" else token.text[1:-1]
     return inner.lower()
-
-
-def content_of(token: Token) -> str:
-    """What a text literal says; escapes stay as they are written, but for doubled quotes."""
-    if token.text.startswith("$"):
-        fence = token.text[: token.text.index("$", 1) + 1]
-        return token.text[len(fence) :].removesuffix(fence)
-    quote = token.text[-1]
-    return token.text[token.text.index(quote) + 1 : -1].replace(quote * 2, quote)

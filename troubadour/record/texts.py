@@ -133,11 +133,6 @@ def _habits(dialect: str) -> _Habits:
     return _HABITS.get(dialect, _USUAL)
 
 
-def first_word(sql: str, dialect: str) -> str:
-    """The first word of a statement, in capitals."""
-    return next((token.text.upper() for token in tokens(sql, dialect) if token.text != "("), "")
-
-
 def _is_harmless(verb: Verb, found: list[Token], words: list[str], dialect: str) -> bool:
     """Whether what is read certainly writes nothing."""
     if verb is not Verb.READ:

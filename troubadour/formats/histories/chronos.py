@@ -48,7 +48,7 @@ def read(path: Path) -> Imported:
     decoder = msgspec.json.Decoder(_Transaction)
     kinds: set[str] = set()
     stamps: list[Clock] = []
-    zeros, nulls, wrote_zero = False, False, False
+    zeros, nulls, wrote_zero, listed = False, False, False, False
     for place, one in enumerate(raw):
         try:
             transaction = decoder.decode(one)
@@ -59,6 +59,7 @@ def read(path: Path) -> Imported:
         for operation in transaction.ops:
             kind = operation.t.lower()
             kinds.add(kind)
+            listed |= isinstance(operation.v, list)
             if kind == "w":
                 wrote_zero |= operation.v == 0
                 written.add(repr(operation.k))
@@ -67,7 +68,7 @@ def read(path: Path) -> Imported:
                 nulls |= operation.v is None
     if not kinds <= {"r", "w", "a"} or {"w", "a"} <= kinds:
         raise wrong(path, "operations", f"{', '.join(sorted(kinds))}: Chronos has r with w (registers) or a (lists)")
-    lists = "a" in kinds or ("w" not in kinds and _reads_lists(raw, decoder))
+    lists = "a" in kinds or ("w" not in kinds and listed)
     header: Json = {"isolation": "strict-snapshot"}
     notes = []
     if lists:
@@ -78,10 +79,6 @@ def read(path: Path) -> Imported:
         if initial == 0:
             notes.append("keys hold 0 at first: it is read, never written, and no read gives null")
     return Imported(header, _lines(raw, decoder, _order(stamps), lists), notes=tuple(notes))
-
-
-def _reads_lists(raw: Sequence[msgspec.Raw], decoder: msgspec.json.Decoder[_Transaction]) -> bool:
-    return any(isinstance(operation.v, list) for one in raw for operation in decoder.decode(one).ops)
 
 
 def _order(stamps: Sequence[Clock]) -> dict[Clock, int]:

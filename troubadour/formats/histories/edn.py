@@ -76,35 +76,30 @@ class _Open:
         self.items.append(value)
 
 
-def forms(text: str) -> Iterator[tuple[int, Any]]:
-    """The forms of a text and the line that each begins on. Of one vector or list that holds all: its elements, and
-    the line of each. Raises EdnError."""
+def forms(text: str) -> Iterator[Any]:
+    """The forms of a text. Of one vector or list that holds all: its elements. Raises EdnError."""
     stack = [_Open("", 1)]
     whole = _holds_all(text)
     position, line = 0, 1
-    begins = 1
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise EdnError(line, f"no EDN: {text[position : position + 30]!r}")
         position = match.end()
         kind, token = match.lastgroup, match[0]
-        depth = len(stack) - (1 if whole else 0)
-        if depth <= 1 and kind not in (None, "close"):
-            begins = line
         if kind is not None:
             _take(stack, kind, token, line)
         line += token.count("\n")
         level = stack[1] if whole and len(stack) == 2 else stack[0] if not whole and len(stack) == 1 else None
         if level is not None and level.items:
-            yield from ((begins, item) for item in level.items)
+            yield from level.items
             level.items = []
     if len(stack) > 1:
         raise EdnError(stack[-1].line, f"{stack[-1].kind} is not closed: the text ends within it")
     if stack[0].pending:
         raise EdnError(line, "the text ends behind a tag")
     if whole and len(stack[0].items) > 1:
-        raise EdnError(begins, "more behind the vector that holds the history")
+        raise EdnError(line, "more behind the vector that holds the history")
 
 
 def _holds_all(text: str) -> bool:

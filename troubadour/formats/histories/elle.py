@@ -94,8 +94,7 @@ def _json(path: Path, text: str) -> Iterator[Any]:
 
 def _edn(path: Path, text: str) -> Iterator[Any]:
     try:
-        for _, form in forms(text):
-            yield form
+        yield from forms(text)
     except EdnError as error:
         raise wrong(path, f"line {error.line}", error.text) from error
 

@@ -54,13 +54,13 @@ class Sessions:
         name = f"{session}.{number}"
         self.lines.append({"id": name, "session": session, "sno": number, "status": status, "ops": ops})
 
-    def imported(self, told: str = "", notes: Iterable[str] = ()) -> Imported:
+    def imported(self, notes: Iterable[str] = ()) -> Imported:
         """As an object log."""
         start: Json = {"default": self.initial}
         if self.rows:
             start["rows"] = [[key, value] for key, value in self.rows.items()]
         header = {"objects": {"kv": "register"}, "initial": {"kv": start}}
-        return Imported(header, self.lines, told, tuple(notes))
+        return Imported(header, self.lines, notes=tuple(notes))
 
 
 def wrong(path: Path, place: str, text: str) -> HistoryError:

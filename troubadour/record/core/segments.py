@@ -26,7 +26,7 @@ from troubadour.record.errors import RecordError
 
 Row = Sequence[Any] | msgspec.Raw
 """A row's values, or JSON of them."""
-Rows = Iterable[tuple[str, Sequence[str], Iterable[Row]]]
+Rows = Sequence[tuple[str, Sequence[str], Iterable[Row]]]
 """Tables with their columns and rows."""
 
 
@@ -65,7 +65,7 @@ def _opened(
 ) -> Journal:
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     if not plain.exists() and not path.exists():
-        captured = _kept(capture())
+        captured = capture()
         if create(plain, captured, durable):
             return Journal(path, "", lookup, unwritable, durable, [table for table, _, _ in captured.rows])
     header = read_header(path if path.exists() else plain)
@@ -78,11 +78,6 @@ def _opened(
             return Journal(segment, f"{token}.", lookup, unwritable, durable)
 
 
-def _kept(captured: Captured) -> Captured:
-    """The same, where the tables can be listed more than once."""
-    return Captured(captured.header, list(captured.rows))
-
-
 def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> Journal:
     """A journal for a log at `path` that begins with `captured`, whatever is there; what this process connects to with
     that path is recorded in it. Raises RecordError and OSError."""
@@ -90,9 +85,8 @@ def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> 
     def begin(path: Path) -> Journal:
         plain = path.with_suffix("") if path.suffix == ".gz" else path
         plain.unlink(missing_ok=True)
-        kept = _kept(captured)
-        create(plain, kept)
-        begun.append(Journal(path, "", lookup, tables=[table for table, _, _ in kept.rows]))
+        create(plain, captured)
+        begun.append(Journal(path, "", lookup, tables=[table for table, _, _ in captured.rows]))
         return begun[0]
 
     begun: list[Journal] = []

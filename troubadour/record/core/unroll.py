@@ -28,7 +28,7 @@ from troubadour.record.core.journal import COLUMNS, GAP, RESUMED, TEXT, Lookup, 
 from troubadour.record.core.tape import ENDED, INTENT, UNKNOWN, WHOLE
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres import wire
-from troubadour.record.texts import first_word
+from troubadour.record.texts import read_text
 
 LOOKUP = 1000
 """Commit times are asked for so many lines at a time."""
@@ -314,7 +314,9 @@ class _Log:
         """Whether a statement under autocommit is one transaction: no procedure or block, which may commit inside."""
         sql = json.loads(b"[" + entry + b"]")[0]["sql"]
         return (
-            entry.endswith(UNKNOWN + b"}") and self.dialect in PRODUCTS and first_word(sql, self.dialect) not in BLOCKS
+            entry.endswith(UNKNOWN + b"}")
+            and self.dialect in PRODUCTS
+            and read_text(sql, self.dialect).word not in BLOCKS
         )
 
     def _common(self, session: str, number: int, status: str, begun: Any, *, alone: bool = False) -> bytes:

@@ -165,11 +165,7 @@ class SimulatedObjects:
     def _step(self, transaction: _Transaction, operation: Operation) -> None:
         key = operation.key
         if operation.kind == "r":
-            value = self._read(transaction, key)
-            shown = (
-                list(value) if isinstance(value, tuple) else sorted(value) if isinstance(value, frozenset) else value
-            )
-            transaction.done.append(["r", self._table, key, shown])
+            transaction.done.append(["r", self._table, key, _shown(self._read(transaction, key))])
             return
         current = transaction.writes[key] if key in transaction.writes else self._at(key, transaction.view)
         transaction.writes[key] = _applied(current, operation)
