@@ -8,6 +8,7 @@ import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.functions.texts.pattern import like
 from tests.unit.running import Database
 
 POSTGRES = Dialect("postgres", collation="C")
@@ -112,3 +113,14 @@ def test_operands_need_parentheses_and_are_texts() -> None:
             db.run(f"SELECT {condition} FROM t")
     with pytest.raises(SqlError, match="42883"):
         db.run("SELECT regexp_replace(k, 'a', 'b') FROM t")
+
+
+@pytest.mark.parametrize(("text", "pattern", "escape"), [("ab", "a%", "%"), ("ab", "%_", "_"), ("aab", "%aa\\", "\\")])
+def test_a_wildcard_that_is_the_escape_character_escapes(text: str, pattern: str, escape: str) -> None:
+    """PostgreSQL 18.4 raises 22025 for each, where it comes to the end of the pattern."""
+    with pytest.raises(SqlError, match="must not end with escape character"):
+        like(text, pattern, escape, False, False, "fails where reached")
+
+
+def test_what_the_trailing_escape_is_looked_for_at_is_looked_at_once() -> None:
+    assert not like("a" * 400 + "b", "%a" * 60 + "c\\", "\\", False, False, "fails where reached")

@@ -79,19 +79,21 @@ def like(text: str, pattern: str, escape: str, ignore_case: bool, may: bool, tra
     if trailing == "fails where reached":
         if ignore_case:
             text, pattern, escape = text.lower(), pattern.lower(), escape.lower()
-        if _comes_to_the_end(text, 0, pattern, 0, escape):
+        if _comes_to_the_end(text, 0, pattern, 0, escape, set()):
             raise SqlError("22025", "LIKE pattern must not end with escape character", may=may)
     return False  # nothing is like it
 
 
-def _comes_to_the_end(text: str, start: int, pattern: str, index: int, escape: str) -> bool:
+def _comes_to_the_end(
+    text: str, start: int, pattern: str, index: int, escape: str, failed: set[tuple[int, int]]
+) -> bool:
     """Whether PostgreSQL, which tries the rest of a pattern wherever its first character stands behind a percent sign,
-    comes to the escape character that ends it (tried on 18.4)."""
+    comes to the escape character that ends it (tried on 18.4). `failed`: from which places of both it does not."""
     while start < len(text) and index < len(pattern):
         character = pattern[index]
-        if character == "%":
+        if character == "%" and character != escape:
             index += 1
-            while index < len(pattern) and pattern[index] in "%_":
+            while index < len(pattern) and pattern[index] in "%_" and pattern[index] != escape:
                 if pattern[index] == "_":
                     if start == len(text):
                         return False
@@ -101,8 +103,12 @@ def _comes_to_the_end(text: str, start: int, pattern: str, index: int, escape: s
             if escaped and index + 1 == len(pattern):
                 return True
             first = pattern[index + escaped]
-            places = (place for place in range(start, len(text)) if text[place] == first)
-            return any(_comes_to_the_end(text, place, pattern, index, escape) for place in places)
+            for place in range(start, len(text)):
+                if text[place] == first and (place, index) not in failed:
+                    if _comes_to_the_end(text, place, pattern, index, escape, failed):
+                        return True
+                    failed.add((place, index))
+            return False
         if character == escape:
             index += 1
             if index == len(pattern):
