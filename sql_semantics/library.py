@@ -120,7 +120,9 @@ class SqlLibrary:
         self._changes = tuple(changes)
         self._beside = tuple(beside)
         self.unsettled = tuple(unsettled)
-        self._texts = [text for text in (*schema, *procedures) if not _PLAIN.match(text)]
+        texts = [text for text in (*schema, *procedures) if not _PLAIN.match(text)]
+        self._deciding = [(setting, any(map(setting.decides.search, texts))) for setting in self.unsettled]
+        """Settings that are not modelled, and whether some definition hangs on each."""
         self._unknown = dict(unknown or {})
         self.standing = standing
         self._nothing: Program | None = None
@@ -255,9 +257,11 @@ class SqlLibrary:
     def _check_settings(self, sql: str) -> None:
         """Raise Unsupported for a statement that hangs on a setting which is not modelled; where a definition does,
         every statement may."""
-        text = sql if not self.unsettled else beginning(sql)
-        for setting in self.unsettled if not _SETS.match(text) else ():
-            if setting.decides.search(text) or any(map(setting.decides.search, self._texts)):
+        if not self._deciding:
+            return
+        text = beginning(sql)
+        for setting, everywhere in self._deciding if not _SETS.match(text) else ():
+            if everywhere or setting.decides.search(text):
                 raise Unsupported(setting.shown)
 
     def _kept(self, statement: Statement, scope: int, references: References) -> Catalog:

@@ -52,13 +52,15 @@ def hidden_reaches(
         for name in one.subjects
         if one.kind in _ROUTINES | {"VIEW", "TYPE", "DOMAIN"} or name in tables
     } | unread
+    catalog = Catalog(tables, hidden=hidden)
     while True:
-        closing = _Closing(Catalog(tables, hidden=hidden), dialect, partly, dict(hidden), {})
+        before = dict(hidden)
+        # what a definition leads to is there for those that come after it in the same round
+        closing = _Closing(catalog, dialect, partly, hidden, {})
         for one in definitions:
             closing.take(one)
-        if closing.found == hidden:
+        if hidden == before:
             return Reaches(hidden, closing.own)
-        hidden = closing.found
 
 
 def _is_partly_modelled(table: Table) -> bool:
@@ -185,7 +187,7 @@ def _bodies(words: Sequence[Word], kind: str, dialect: Dialect) -> Iterator[tupl
 
 @dataclass(slots=True)
 class _Closing:
-    """One round: `found` grows by what each definition leads to, by the catalog's `hidden` of the round before;
+    """One round: `found`, which is the catalog's `hidden`, grows by what each definition leads to;
     `partly`: the tables of which not all is modelled."""
 
     catalog: Catalog
