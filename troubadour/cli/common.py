@@ -138,6 +138,17 @@ def load_either(paths: Sequence[str]) -> Log | ObjectLog:
         refuse(f"{error}{_foreign(paths)}")
 
 
+def as_sql(log: Log | ObjectLog) -> Log:
+    """A log of operations on objects as the SQL that it stands for; ends with exit status 2 where it has none."""
+    from troubadour.formats.objects.expand import expanded
+    from troubadour.model.objects import ObjectLog
+
+    try:
+        return expanded(log) if isinstance(log, ObjectLog) else log
+    except LogError as error:
+        refuse(str(error))
+
+
 def _foreign(paths: Sequence[str]) -> str:
     """What to do about a file that is of another checker."""
     from troubadour.formats.histories import told_apart

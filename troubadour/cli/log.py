@@ -13,10 +13,9 @@ import click
 from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
 from troubadour.cli.certify import certify
-from troubadour.cli.common import brief, emit, library_of, load, load_either, opened, refuse, warn
+from troubadour.cli.common import as_sql, brief, emit, library_of, load, load_either, opened, refuse, warn
 from troubadour.cli.importing import from_option, import_histories
 from troubadour.formats import write_log, write_objects
-from troubadour.formats.objects.expand import expanded
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Header, LogError, Transaction
@@ -191,7 +190,7 @@ def show(logs: tuple[str, ...], ids: tuple[str, ...], sessions: tuple[str, ...],
       troubadour log show run.jsonl --match "balance - " --first 5
     """
     either = load_either(logs)
-    found = expanded(either) if isinstance(either, ObjectLog) else either
+    found = as_sql(either)
     shown = 0
     for place, transaction in enumerate(found.transactions):
         if (ids and str(transaction.id) not in ids) or (sessions and transaction.session not in sessions):
@@ -304,8 +303,8 @@ def expand(logs: tuple[str, ...], out: Path) -> None:
     found = load_either(logs)
     if not isinstance(found, ObjectLog):
         refuse("expand: this is a log of SQL statements already")
-    as_sql = expanded(found)
-    _write(logs, out, as_sql.header, lambda: as_sql.transactions)
+    told = as_sql(found)
+    _write(logs, out, told.header, lambda: told.transactions)
 
 
 @log.command()

@@ -9,17 +9,16 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import emit, load_either, opened, refuse
+from troubadour.cli.common import as_sql, emit, load_either, opened, refuse
 from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.coverage.allowing import listed, not_allowed
 from troubadour.coverage.reduced import is_exact, whole_log
 from troubadour.coverage.reduction import reduce_log
-from troubadour.formats.objects.expand import expanded
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Log, LogError
-from troubadour.model.objects import UNREAD, ObjectLog
+from troubadour.model.objects import COMMITTED, UNREAD, ObjectLog
 from troubadour.model.verdict import Coverage
 from troubadour.model.witness import Witness
 from troubadour.replay import WitnessError, check, longest_for, read_witness
@@ -82,17 +81,17 @@ def _verify(logs: tuple[str, ...], source: str | None, isolation: str | None, al
     with as_logs(source, logs[:-1]) as paths:
         found = load_either(paths)
         longest = longest_for(paths)
-    log = expanded(found) if isinstance(found, ObjectLog) else found
     path = Path(logs[-1])
     try:
         witness = read_witness(path, longest=longest)
         if isolation is not None and isolation not in LEVELS:
-            refuse(f"--isolation: {unknown_level(isolation, log.header.dialect)}")
+            dialect = found.header.dialect or "postgres"
+            refuse(f"--isolation: {unknown_level(isolation, dialect)}")
         level = isolation or witness.isolation
         # what it says of order and views is asked at this level, whatever level it was found for
         witness = msgspec.structs.replace(witness, isolation=level)
         told = _checked_columns(found, witness, level) if isinstance(found, ObjectLog) else None
-        refusal, coverage = told or _checked(log, witness, level)
+        refusal, coverage = told or _checked(as_sql(found), witness, level)
     except (LogError, WitnessError) as error:
         refuse(str(error))
     except OSError as error:
@@ -106,7 +105,8 @@ def _verify(logs: tuple[str, ...], source: str | None, isolation: str | None, al
         return 3
     if refusal is None:
         where = level or "the level of each in the log"
-        emit(f"verified at {where}: the witness explains all {log.committed:,} committed transactions")
+        committed = found.count(COMMITTED) if isinstance(found, ObjectLog) else found.committed
+        emit(f"verified at {where}: the witness explains all {committed:,} committed transactions")
         if coverage.unjudged:
             emit(f"some of it may go unjudged; {listed(coverage.unjudged)}")
         return 0
