@@ -8,13 +8,13 @@ Does not know what a lock of a row forbids.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.outcome import Locked, Outcome, ResultSet
 from sql_semantics.values.types import Value
-from troubadour.execution.observations.observation import ObservedRow, ParsedObservation, ParsedRows, ties
+from troubadour.execution.observations.observation import ObservedRow, ParsedObservation, ParsedRows, ties, window
 from troubadour.model.values import REDACTED
 
 
@@ -43,12 +43,10 @@ def _claims(seen: ParsedRows | None, result: ResultSet[Value], locked: Sequence[
         if shown is not None:
             yield from _shown(shown, result.rows, locked)
         return
-    count = len(result.rows)
-    low = min(result.offset, count)
-    high = count if result.limit is None else min(low + result.limit, count)
+    low, high = window(result)
     if seen is not None and seen.rows is not None:
         high = min(high, low + len(seen.rows))
-    for first, last in ties(result.keys, count, 0, high):
+    for first, last in ties(result.keys, len(result.rows), 0, high):
         yield Claim(min(last, high) - first, tuple(locked[first:last]))
         if shown is not None:
             mine = shown[max(first - low, 0) : max(min(last, high) - low, 0)]
@@ -59,6 +57,9 @@ def _shown(
     seen: Sequence[ObservedRow], rows: Sequence[tuple[Value, ...]], locked: Sequence[tuple[Locked, ...]]
 ) -> Iterator[Claim]:
     """Of the rows that look like one that was seen, so many were locked as were seen."""
-    for row, count in Counter(seen).items():
-        assert REDACTED not in row
-        yield Claim(count, tuple(locks for other, locks in zip(rows, locked, strict=True) if other == row))
+    alike: dict[ObservedRow, list[tuple[Locked, ...]]] = defaultdict(list)
+    for row, locks in zip(rows, locked, strict=True):
+        alike[row].append(locks)
+    for shown, count in Counter(seen).items():
+        assert REDACTED not in shown
+        yield Claim(count, tuple(alike.get(shown, ())))

@@ -233,14 +233,14 @@ def _compare_count(affected: int, outcome: Outcome) -> str | None:
         if len(outcome.results) != 1:
             raise Unsupported("the row count of a statement that is neither a query nor a write")
         # Drivers report the number of rows of a query as its count.
-        low, high = _window(outcome.results[0])
+        low, high = window(outcome.results[0])
         expected = min(affected, high - low) if outcome.results[0].subset else high - low
     if affected != expected:
         return f"observed {affected} affected {'row' if affected == 1 else 'rows'}, expected {expected}"
     return None
 
 
-def _window(result: ResultSet[Value]) -> tuple[int, int]:
+def window(result: ResultSet[Value]) -> tuple[int, int]:
     """Which positions of the rows LIMIT and OFFSET leave: [low, high)."""
     count = len(result.rows)
     low = min(result.offset, count)
@@ -272,7 +272,7 @@ def _compare_window(observed: ParsedRows, rows: list[ObservedRow], result: Resul
     expected: Sequence[ObservedRow] = result.rows
     if not observed.plain and not result.rounded:
         expected = [_canonical(row, result.types) for row in expected]
-    low, high = _window(result)
+    low, high = window(result)
     truncated = observed.observed.truncated
     if len(rows) > high - low or (len(rows) < high - low and not truncated):
         shown = f" {_shown_rows(result.rows[low:high])}" if high - low == 1 else ""
