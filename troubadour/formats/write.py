@@ -183,14 +183,14 @@ def write_log(path: str | Path, header: Header, transactions: Iterable[Transacti
             writer.gap(_given(gap, ("reason", "since", "until", "transactions", "clock")))
 
 
-def write_objects(path: str | Path, log: ObjectLog, places: Iterable[int] | None = None) -> None:
-    """Write a log of operations on objects as one segment: its transactions in hint order, or those at `places` in
-    this order. Raises ValueError and OSError as `LogWriter`."""
+def write_objects(path: str | Path, log: ObjectLog) -> None:
+    """Write a log of operations on objects as one segment: its transactions in hint order. Raises ValueError and
+    OSError as `LogWriter`."""
     with LogWriter(path, objects_header_json(log)) as writer:
         for definition in log.objects:
             rows = [(log.codes.value(key), log.shown(code, definition.type)) for key, code in definition.rows.items()]
             writer.rows(definition.name, None, rows)
-        for place in log.order if places is None else places:
+        for place in log.order:
             writer.transaction(objects_json(log, place))
         for gap in log.header.gaps:
             writer.gap(_given(gap, ("reason", "since", "until", "transactions", "clock")))

@@ -71,12 +71,6 @@ class Codes:
             self.texts.append(value)
         return found
 
-    def known(self, value: Value) -> int | None:
-        """The code of a value where it has one."""
-        if isinstance(value, int) and -LEAST_TEXT <= value < LEAST_TEXT:
-            return value
-        return self._codes.get(value)
-
     def value(self, code: int) -> Value:
         """What a code stands for."""
         return code if code < LEAST_TEXT else self.texts[code - LEAST_TEXT]

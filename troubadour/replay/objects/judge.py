@@ -92,10 +92,11 @@ def by_timestamps(log: ObjectLog, isolation: str | None) -> Reading | Refusal:
     an earlier commit; at the serializable levels the state just before its place. Refused where one is missing."""
     statuses = np.frombuffer(log.statuses, np.uint8)
     commits, starts = column(log.commits), column(log.starts)
-    for place in np.flatnonzero(statuses == COMMITTED).tolist():
-        if commits[place] == MISSING or starts[place] == MISSING:
-            return Refusal(log.ids[place], None, "completeness", "it has no timestamps")
-    chosen = np.flatnonzero((statuses != ABORTED) & (commits != MISSING) & (starts != MISSING))
+    timed = (commits != MISSING) & (starts != MISSING)
+    untimed = np.flatnonzero((statuses == COMMITTED) & ~timed)
+    if len(untimed):
+        return Refusal(log.ids[int(untimed[0])], None, "completeness", "it has no timestamps")
+    chosen = np.flatnonzero((statuses != ABORTED) & timed)
     places = chosen[np.lexsort((chosen, commits[chosen]))]
     states = np.searchsorted(commits[places], starts[places], side="left")
     asks = _asks(log, places, _levels(log, isolation))

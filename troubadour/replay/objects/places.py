@@ -286,15 +286,10 @@ def sent_after(times: Times, reader: int, bound: int) -> frozenset[int]:
 
 
 class _Least:
-    """The least value of any range: a table of the least of 2^k neighbours for each k."""
+    """The least value of any range: a table of the least of 2^k neighbours for each k, as far as it is asked for."""
 
     def __init__(self, values: Ints) -> None:
         self._rows = [values]
-        width = 1
-        while 2 * width <= len(values):
-            last = self._rows[-1]
-            self._rows.append(np.minimum(last[:-width], last[width:]))
-            width *= 2
 
     def between(self, low: Ints, high: Ints) -> Ints:
         """The least at indices low to high - 1, `NEVER` for an empty range."""
@@ -305,6 +300,9 @@ class _Least:
             level = (np.frexp(length[some].astype(np.float64))[1] - 1).astype(np.int64)
             for one in np.unique(level).tolist():
                 at = some[level == one]
+                while len(self._rows) <= one:
+                    last, width = self._rows[-1], 1 << (len(self._rows) - 1)
+                    self._rows.append(np.minimum(last[:-width], last[width:]))
                 row = self._rows[one]
                 found[at] = np.minimum(row[low[at]], row[high[at] - (1 << one)])
         return found

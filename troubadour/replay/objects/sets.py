@@ -53,7 +53,9 @@ class Sets:
         self._initial = element[: len(initial_cell)]
         self._added = element[len(initial_cell) : len(initial_cell) + len(chosen)]
         self._told = element[len(initial_cell) + len(chosen) :]
-        self._chosen, self._reads = chosen, reads
+        self._chosen, self._reads, self._reads_at = chosen, reads, operations.position[reads]
+        order = np.argsort(self._cell[chosen], kind="stable")
+        self._by_cell, self._cells_added = chosen[order], self._cell[chosen[order]]
 
     def wrong(self, state: Ints, apart: Collection[int]) -> Ints:
         """The positions of reads whose answers are not what states have and their own transactions added; `state` by
@@ -106,8 +108,8 @@ class Sets:
         """Whether a read of a transaction does not show what a state has without the `unseen` and the `late`; `rows`
         are states of single rows, by the number of the operation, of which none may be a version of the `late`."""
         operations = self._operations
-        mine = np.flatnonzero(operations.position == position)
-        for read in mine[np.isin(mine, self._reads)].tolist():
+        begin, end = np.searchsorted(self._reads_at, (position, position + 1))
+        for read in self._reads[begin:end].tolist():
             told, number = int(operations.value[read]), int(operations.number[read])
             shown = self._items[self._first[told] : self._first[told + 1]].tolist()
             seen = self._visible(read, state, unseen, rows.get(number, {}), late)
@@ -122,7 +124,8 @@ class Sets:
         cell, position, number = (int(one[read]) for one in (operations.cell, operations.position, operations.number))
         definition = self._log.objects[int(self._cells.subject[cell])]
         seen = set(self._log.sequences.at(definition.initial(int(self._cells.key[cell]))))
-        for add in np.flatnonzero(self._adds & (operations.cell == cell)).tolist():
+        begin, end = np.searchsorted(self._cells_added, (cell, cell + 1))
+        for add in self._by_cell[begin:end].tolist():
             by, item = int(operations.position[add]), int(operations.value[add])
             if by == position:
                 if int(operations.number[add]) < number:

@@ -7,7 +7,7 @@ changes it, at that one's position. Does not know levels, nor which answers the 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,11 +34,6 @@ class Operations:
     number: Whole
     group: Whole
     begins: Flags
-
-    def on(self, cells: Flags) -> Operations:
-        """Those on some cells, by operation."""
-        found = Operations(*(getattr(self, name)[cells] for name in self.__slots__))
-        return replace(found, group=np.cumsum(found.begins, dtype=np.int32) - 1)
 
 
 @dataclass(frozen=True, slots=True)
