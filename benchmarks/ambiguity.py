@@ -18,7 +18,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
-from troubadour.search.problem.problem import Heuristics
+from troubadour.problem.problem import Heuristics
 
 ITEMS = 8
 LAG = 4

@@ -21,9 +21,9 @@ from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Status, Verdict
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.oracle.sub_log import around, sent, sub_log
+from troubadour.problem.budget import Budget
+from troubadour.problem.problem import Problem
 from troubadour.replay import check
-from troubadour.search.problem.budget import Budget
-from troubadour.search.problem.problem import Problem
 from troubadour.search.scheduler import Search
 
 PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {

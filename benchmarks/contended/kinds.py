@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from troubadour.execution.free.choices import Looked
 from troubadour.execution.states.history import RowHistory
 from troubadour.execution.views.statementwise import StatementView
+from troubadour.problem.problem import Problem
 from troubadour.search.found import Found
-from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.placement import Candidate
 from troubadour.search.schedule.trace import Trace
 

@@ -24,8 +24,8 @@ from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate
 from troubadour.model.certificate import Certificate, Examined, ReadState, Snapshot, Standing
 from troubadour.model.log import Log
+from troubadour.problem.problem import Problem
 from troubadour.record import EmbeddedPostgres, record_run, recorder
-from troubadour.search.problem.problem import Problem
 from troubadour.workloads.bank import Bank
 from troubadour.workloads.kv import KeyValue
 

@@ -22,9 +22,9 @@ from troubadour.isolation.levels import implied_by
 from troubadour.model.log import Log, Statement, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.oracle import OracleAnswer, explain
+from troubadour.problem.problem import Heuristics
 from troubadour.replay import check
 from troubadour.replay.commit_tests.levels import is_judged, level_of
-from troubadour.search.problem.problem import Heuristics
 
 MODELLED = tuple(name for name, level in ALL_LEVELS.items() if level.dialect in (None, "postgres"))
 

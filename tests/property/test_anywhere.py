@@ -12,18 +12,18 @@ from tests.case_files import Case, all_cases, opened
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.execution.initial.rows import known_rows, unknown_tables
+from troubadour.facts.sql.effects import Accounts, reads_once
 from troubadour.isolation.levels import Visible
 from troubadour.oracle import explain
+from troubadour.order.engine import infer, is_for
+from troubadour.order.visibility import contradict_in_sets, unseen
+from troubadour.problem.problem import Problem
 from troubadour.proof.chains.visibility_chain import checked_visibility
-from troubadour.search.engine.engine import infer, is_for
-from troubadour.search.engine.visibility import contradict_in_sets, unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
-from troubadour.search.inference.effects import Accounts, reads_once
 from troubadour.search.inference.values.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
 from troubadour.search.inference.values.visible_values import refuted_by_times
-from troubadour.search.problem.problem import Problem
 
 FAST, SLOW = range(9020, 9032), range(9000, 11000)
 LEVELS = (

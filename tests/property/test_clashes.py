@@ -12,8 +12,8 @@ from tests.property.random_logs import library, random_log, write
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.model.log import Log, TransactionId
 from troubadour.oracle import explain
+from troubadour.problem.problem import Problem
 from troubadour.proof.cores.context_core import find_clash
-from troubadour.search.problem.problem import Problem
 from troubadour.search.scheduler import Search
 
 LEVELS = ("read-committed", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")

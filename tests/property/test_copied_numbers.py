@@ -7,11 +7,11 @@ import pytest
 from tests.property.copied_logs import copied_library, copied_log
 from troubadour.execution.initial.rows import known_rows
 from troubadour.oracle import BudgetExceeded, explain
+from troubadour.problem.problem import Problem
 from troubadour.proof.cores.sums_core import writers_of_row, writers_of_sums
 from troubadour.search.inference.values.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
-from troubadour.search.problem.problem import Problem
 
 LEVELS = ("read-committed", "causal", "snapshot", "serializable", "postgres:read-committed")
 FAST, SLOW = range(12), range(12, 4_012)

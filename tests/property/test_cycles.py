@@ -21,8 +21,8 @@ from troubadour.isolation.levels import LEVELS as MODELLED
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Scope, Status
 from troubadour.oracle import explain
+from troubadour.problem.problem import Problem
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
-from troubadour.search.problem.problem import Problem
 
 FAST, SLOW = range(9300, 9340), range(20_000, 21_500)
 LEVELS = ("prefix", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")

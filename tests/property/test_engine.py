@@ -24,22 +24,22 @@ from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.witness import witness_of
 from troubadour.execution.initial.rows import known_rows
+from troubadour.facts.sql.effects import Accounts
+from troubadour.facts.sql.view_accounts import RowAccounts, accounts_for
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Scope, Status
 from troubadour.oracle import BudgetExceeded, explain
+from troubadour.order.engine import Alone, Steps, contradiction_of, first_refuted, infer, is_for
+from troubadour.order.evidence import Evidence, evidence_of
+from troubadour.order.linearization import Limits
+from troubadour.order.visibility import Unseen
+from troubadour.problem.problem import Problem
 from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.replay import check
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided
-from troubadour.search.engine.engine import Alone, Steps, contradiction_of, first_refuted, infer, is_for
-from troubadour.search.engine.evidence import Evidence, evidence_of
-from troubadour.search.engine.linearization import Limits
-from troubadour.search.engine.visibility import Unseen
 from troubadour.search.found import Found
-from troubadour.search.inference.effects import Accounts
-from troubadour.search.inference.view_accounts import RowAccounts, accounts_for
-from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.trace import Trace
 

@@ -15,10 +15,10 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.log import InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
+from troubadour.problem.budget import Tally
+from troubadour.problem.problem import Problem
 from troubadour.search import scheduler
 from troubadour.search.found import Found
-from troubadour.search.problem.budget import Tally
-from troubadour.search.problem.problem import Problem
 from troubadour.search.scheduler import Search
 
 LEVELS = pytest.mark.parametrize("level", ["serializable", "snapshot", "postgres:repeatable-read"])

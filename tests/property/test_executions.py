@@ -11,8 +11,8 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
+from troubadour.problem.problem import Problem
 from troubadour.search.executions import MANY, applies, longest
-from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.placement import TooManyRuns
 
 FAST, SLOW = range(700, 740), [range(start, start + 100) for start in range(30_000, 32_000, 100)]

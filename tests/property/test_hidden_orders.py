@@ -17,7 +17,7 @@ from troubadour.audit.driver import Options, audit
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.scheduler import Search
 
 FAST, SLOW = range(2), range(4, 100)

@@ -14,7 +14,7 @@ from tests.property.test_agreement import AUDITED, isolation, log_of
 from troubadour.audit.driver import Options, audit
 from troubadour.execution.views.concrete import ConcreteView
 from troubadour.model.log import Log
-from troubadour.search.problem.answer_cache import KeptAnswers
+from troubadour.problem.answer_cache import KeptAnswers
 from troubadour.search.schedule import execute as running
 
 SEEDS = range(6000, 6012)

@@ -20,9 +20,9 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
+from troubadour.problem.problem import Problem
 from troubadour.search.layers import is_read_only, place_layers
 from troubadour.search.likely_order import likely_order, near_order
-from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 
 CONTENDED = Path(__file__).parents[2] / "logs" / "contended"

@@ -16,7 +16,7 @@ from tests.property.test_profiles_agreement import library, log_of
 from troubadour.cli.common import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule import read_candidates as candidates
 from troubadour.search.schedule.placement import content
 from troubadour.search.schedule.trace import Trace

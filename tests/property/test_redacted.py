@@ -18,7 +18,7 @@ from troubadour.model.log import Log, Statement
 from troubadour.model.values import REDACTED
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
-from troubadour.search.problem.problem import Heuristics
+from troubadour.problem.problem import Heuristics
 
 OPEN = replace(Heuristics(), stronger_first=False)
 FAST, SLOW = range(24), range(24, 400)

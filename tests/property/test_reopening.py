@@ -14,7 +14,7 @@ from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit
 from troubadour.model.log import Log, ObservedRows
 from troubadour.model.verdict import Status
-from troubadour.search.problem.problem import Heuristics
+from troubadour.problem.problem import Heuristics
 from troubadour.search.symbolic import trace as symbolic
 
 SIZE = 32

@@ -20,15 +20,15 @@ from tests.property.key_value_logs import SCHEMA
 from tests.property.random_logs import write
 from tests.property.test_profiles_agreement import library, log_of
 from troubadour.execution.initial.rows import known_rows
+from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.formats import read_log, write_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.oracle import BudgetExceeded, explain
+from troubadour.order.engine import Alone, contradiction_of, first_refuted, may_contradict
+from troubadour.order.evidence import evidence_of
+from troubadour.problem.problem import Problem
 from troubadour.proof.chains.order_chain import checked_chain
-from troubadour.search.engine.engine import Alone, contradiction_of, first_refuted, may_contradict
-from troubadour.search.engine.evidence import evidence_of
-from troubadour.search.inference.view_accounts import accounts_for
-from troubadour.search.problem.problem import Problem
 
 PROFILES = ("postgres:read-committed", "mysql:read-committed", "mysql:repeatable-read")
 FAST, SLOW = range(15), range(1000, 3000)

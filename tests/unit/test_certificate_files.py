@@ -17,10 +17,10 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate
 from troubadour.model.log import LogError
+from troubadour.problem.problem import Problem
 from troubadour.proof.refutation import Question
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.pgoutput import UNCHANGED, Decoder
-from troubadour.search.problem.problem import Problem
 
 ITEMS = "CREATE TABLE items (id INT PRIMARY KEY, v INT NOT NULL)"
 FIG_3 = {**HEADER, "schema": [ITEMS], "initial": {}, "isolation": "serializable", "log_id": "fig-3"}

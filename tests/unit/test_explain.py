@@ -9,7 +9,7 @@ from troubadour.audit.explain import explain
 from troubadour.execution.initial.rows import initial_state
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import Header, ObservedRows, Statement, Transaction
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 
 

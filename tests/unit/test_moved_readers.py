@@ -9,7 +9,7 @@ from tests.property.random_statements import ACCOUNTS, library
 from troubadour.execution.initial.rows import initial_state
 from troubadour.isolation.timeline import Timeline
 from troubadour.model.log import Header, Log, ObservedRows, Statement, Transaction
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.repair.moves import read_only
 from troubadour.search.schedule.trace import Trace
 

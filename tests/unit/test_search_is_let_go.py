@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.case_files import library_of, read_case
 from troubadour.execution.initial.rows import known_rows
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.scheduler import Search
 
 TEXT = """

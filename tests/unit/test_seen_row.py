@@ -21,6 +21,7 @@ from troubadour.execution.rewritten import writing_only
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
+from troubadour.problem.problem import Problem
 from troubadour.proof.cores.seen_row import clash_of, explained_but_for
 from troubadour.proof.cores.spared import executions
 from troubadour.proof.cores.sums_core import writers_of_row
@@ -28,7 +29,6 @@ from troubadour.replay import check
 from troubadour.search.found import Found
 from troubadour.search.inference.values.reachable_numbers import numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey, Unreachable
-from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 
 SIZES = {"copies": 60, "skewed": 100, "two-rows": 60}

@@ -11,8 +11,8 @@ from troubadour.audit.driver import Options, audit
 from troubadour.audit.stronger import explained_by_stronger
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.verdict import Status
+from troubadour.problem.problem import Problem
 from troubadour.replay import check
-from troubadour.search.problem.problem import Problem
 
 SERIAL = """
 # level: read-committed  expect: correct

@@ -17,7 +17,7 @@ from troubadour.audit.driver import Options, audit
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import separate_ahead
 from troubadour.search.repair.moves.reassign_reads import revise

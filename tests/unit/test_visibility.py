@@ -9,11 +9,11 @@ import pytest
 
 from tests.case_files import library_of, read_case
 from troubadour.execution.initial.rows import known_rows
+from troubadour.facts.sql.view_accounts import accounts_for
+from troubadour.order.engine import Alone, contradiction_of, first_refuted, infer
+from troubadour.order.visibility import Unseen, Why, unseen
+from troubadour.problem.problem import Problem
 from troubadour.proof.chains.visibility_chain import checked_visibility
-from troubadour.search.engine.engine import Alone, contradiction_of, first_refuted, infer
-from troubadour.search.engine.visibility import Unseen, Why, unseen
-from troubadour.search.inference.view_accounts import accounts_for
-from troubadour.search.problem.problem import Problem
 
 TABLE = """
 # level: causal   expect: violation at r

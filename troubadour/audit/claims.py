@@ -6,8 +6,8 @@ For whoever can ask the product itself whether that is so. Does not know engines
 from __future__ import annotations
 
 from troubadour.model.verdict import Claim
+from troubadour.problem.problem import Problem
 from troubadour.search.found import Found
-from troubadour.search.problem.problem import Problem
 
 STATES = 16
 """The newest states before the failing transaction that are told."""

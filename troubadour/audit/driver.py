@@ -30,19 +30,19 @@ from troubadour.audit.witness import witness_of
 from troubadour.coverage.other_scopes import other_readings
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.facts.sql.key_mentions import name_all_rows
 from troubadour.isolation.levels import snapshots_of
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
 from troubadour.model.witness import Witness
+from troubadour.problem.budget import SECOND, Budget
+from troubadour.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
 from troubadour.replay import Refusal, check
 from troubadour.search.executions import FEW, MANY
 from troubadour.search.found import Found
-from troubadour.search.inference.key_mentions import name_all_rows
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
-from troubadour.search.problem.budget import SECOND, Budget
-from troubadour.search.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.search.scheduler import Search
 from troubadour.search.unknown_rows import search_hidden
 

@@ -14,11 +14,11 @@ from troubadour.audit.violation import NOT_MINIMAL
 from troubadour.audit.witness import witness_of
 from troubadour.model.log import Statement, Transaction
 from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
+from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.problem import Heuristics, Problem
 from troubadour.replay import check
 from troubadour.search.executions import FEW, Executions, applies, longest
 from troubadour.search.found import Found
-from troubadour.search.problem.budget import OutOfUnits
-from troubadour.search.problem.problem import Heuristics, Problem
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.symbolic.cegar import Unresolved
 

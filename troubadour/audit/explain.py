@@ -14,7 +14,7 @@ from sql_semantics.terms import Scalar
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Conflict, Scope
 from troubadour.model.log import TransactionId
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 

@@ -16,9 +16,9 @@ from troubadour.audit.verdicts import verdict_on
 from troubadour.audit.witness import witness_of
 from troubadour.isolation.levels import LEVELS, Level, Scope, implied_by
 from troubadour.model.verdict import Status, Verdict
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.replay import check
 from troubadour.search.found import Found
-from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.scheduler import Search
 
 STRONGER = ("snapshot", "strict-snapshot", "serializable")

@@ -7,8 +7,8 @@ from typing import Any
 from sql_semantics.errors import Unsupported
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.model.verdict import StatementRef, Status, Verdict
-from troubadour.search.problem.budget import OutOfUnits
-from troubadour.search.problem.problem import OutOfTime, Problem
+from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.symbolic.cegar import Unresolved
 
 

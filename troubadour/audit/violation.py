@@ -13,6 +13,10 @@ from troubadour.audit.claims import claim_of
 from troubadour.audit.explain import explain
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.model.verdict import Clash, CoreScope, Scope, Status, Verdict
+from troubadour.order.engine import Alone, Conflict, first_refuted
+from troubadour.order.evidence import evidence_of
+from troubadour.order.visibility import Unseen
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.context_core import READABLE, smaller_clash
@@ -22,14 +26,10 @@ from troubadour.proof.cores.spared import spares_each
 from troubadour.proof.cores.sums_core import writers_of_row
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
-from troubadour.search.engine.engine import Alone, Conflict, first_refuted
-from troubadour.search.engine.evidence import evidence_of
-from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.found import Found
 from troubadour.search.inference.values.unreachable_rows import Unreachable
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
-from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.symbolic.cegar import Unresolved
 
 NOT_MINIMAL = "the core contradicts itself, but could not be shown to be minimal"

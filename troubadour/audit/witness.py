@@ -11,8 +11,8 @@ from troubadour.execution.free.values import json_of
 from troubadour.execution.initial.discovery import complete_references
 from troubadour.model.log import InitialTable
 from troubadour.model.witness import FreeChoice, RowRead, StatementRead, TransactionView, Witness
+from troubadour.problem.problem import Problem
 from troubadour.search.found import Found
-from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.visible_sets import hidden_from_each
 
 

@@ -394,7 +394,7 @@ class Request:
     def _options(self) -> Options:
         # imported here: the other subcommands need no solver
         from troubadour.audit.driver import Options
-        from troubadour.search.problem.problem import Heuristics
+        from troubadour.problem.problem import Heuristics
 
         return Options(
             self.isolation,
@@ -495,7 +495,7 @@ def _asked(verdict: Verdict, claim: Claim, log: Log, library: SqlLibrary, dsn: s
 
 def _check_levels(log: Log, isolation: str | None) -> None:
     """Exit status 2 wins over undecided (CONTRACT §2), also where nothing was modelled."""
-    from troubadour.search.problem.problem import level_of
+    from troubadour.problem.problem import level_of
 
     try:
         for transaction in log.transactions:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from troubadour.execution.observations.impossible import refuted, refuted_by_keys
 from troubadour.execution.prepared import UnsupportedStatement
-from troubadour.search.problem.problem import Problem, has_answers
+from troubadour.problem.problem import Problem, has_answers
 
 
 def impossible_answer(problem: Problem) -> tuple[int, str] | None:

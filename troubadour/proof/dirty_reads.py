@@ -12,7 +12,7 @@ from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Delete, Insert, Update
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedTransaction
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from troubadour.problem.orders import is_total
+from troubadour.problem.problem import Problem
 from troubadour.proof.cores.core import Core, find_core
 from troubadour.search.found import Found
 from troubadour.search.inference.values.unreachable_rows import Unreachable
-from troubadour.search.problem.orders import is_total
-from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 
 

@@ -10,7 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
+from troubadour.facts.sql.effects import reads_once
+from troubadour.facts.sql.view_accounts import accounts_for, reads_views
 from troubadour.isolation.levels import Visible
+from troubadour.order.visibility import contradict_in_sets, unseen
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Heuristics
 from troubadour.proof.aborted import impossible_answer
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.core import Core
@@ -20,16 +25,11 @@ from troubadour.proof.dirty_reads import is_refuted_dirty
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
-from troubadour.search.engine.visibility import contradict_in_sets, unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
-from troubadour.search.inference.effects import reads_once
 from troubadour.search.inference.values.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
 from troubadour.search.inference.values.visible_values import refuted_by_times
-from troubadour.search.inference.view_accounts import accounts_for, reads_views
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Heuristics
 from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
 
 UNKNOWN_PLACES = 20_000

@@ -22,7 +22,7 @@ from troubadour.execution.free.values import DISTINCT
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
 from troubadour.model.values import REDACTED
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sql_semantics.errors import Unsupported
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exhaustive import enumerate_again
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.symbolic.abstract_refutation import refuting_set
 from troubadour.search.symbolic.cegar import Contradiction, Unresolved, refine
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from troubadour.isolation.times import Times
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.isolation.levels import Scope
-from troubadour.search.engine.linearization import likely_places
-from troubadour.search.engine.saturation import Known
-from troubadour.search.engine.schedule import schedule
+from troubadour.order.linearization import likely_places
+from troubadour.order.saturation import Known
+from troubadour.order.schedule import schedule
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.trace import Trace
 

@@ -11,10 +11,10 @@ from contextlib import suppress
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
+from troubadour.problem.orders import is_allowed, must_precede
+from troubadour.problem.problem import Problem
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.search.found import Found
-from troubadour.search.problem.orders import is_allowed, must_precede
-from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier, out_of_place
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import TooManyRuns

@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot
+from troubadour.problem.orders import must_precede, overtaken_by
+from troubadour.problem.problem import Problem
 from troubadour.search.exhaustive import Everything
-from troubadour.search.problem.orders import must_precede, overtaken_by
-from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate
 from troubadour.search.schedule.serial import Graph

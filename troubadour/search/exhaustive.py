@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.isolation.levels import Visible
-from troubadour.search.problem.orders import must_precede, overtaken_by
-from troubadour.search.problem.problem import Heuristics, Problem
+from troubadour.problem.orders import must_precede, overtaken_by
+from troubadour.problem.problem import Heuristics, Problem
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace

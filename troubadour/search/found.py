@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from troubadour.search.engine.engine import Conflict
+from troubadour.order.engine import Conflict
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 

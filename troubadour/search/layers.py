@@ -17,14 +17,14 @@ from itertools import islice
 
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.states.history import RowHistory, WriteMap
+from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.levels import Level, Scope, Visible
 from troubadour.model.log import TransactionId
+from troubadour.problem.problem import Problem
 from troubadour.search.along import place_along
 from troubadour.search.likely_order import Order
-from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate, TakenBack
-from troubadour.search.symbolic.observations import may_write
 
 _Address = tuple[str, TransactionId | None, int]
 """A row by its table, the transaction that inserted it, and as which of its rows."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 @dataclass(slots=True)

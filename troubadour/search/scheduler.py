@@ -15,19 +15,19 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.walks.effects import can_write
 from sql_semantics.library import Program
 from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.facts.sql.effects import Accounts
+from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.isolation.levels import Scope
-from troubadour.search.engine.engine import Conflict, Steps, certain_of, completed, may_contradict
-from troubadour.search.engine.history import applies
-from troubadour.search.engine.saturation import Known
+from troubadour.order.engine import Conflict, Steps, certain_of, completed, may_contradict
+from troubadour.order.history import applies
+from troubadour.order.saturation import Known
+from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exact import SMALL, Exact, untold_choice
 from troubadour.search.found import Found
-from troubadour.search.inference.effects import Accounts
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
-from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.postponed import Late
-from troubadour.search.problem.budget import OutOfUnits
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.repair.mending import repair, repair_nearby
 from troubadour.search.repair.moves.read_chain import read_chain
 from troubadour.search.repair.placer import Frontier

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 FEW = 60
 """Transactions up to which the level's own rules are enough."""

@@ -7,7 +7,7 @@ was its own COMMIT sent. A client may hear of its commit much later. Does not kn
 
 from __future__ import annotations
 
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 def locks_all(problem: Problem) -> bool:

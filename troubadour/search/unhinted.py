@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
+from troubadour.order.engine import Steps, infer, is_for
+from troubadour.problem.problem import Problem
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
-from troubadour.search.engine.engine import Steps, infer, is_for
 from troubadour.search.exact import SMALL
 from troubadour.search.found import Found
 from troubadour.search.layers import place_layers
 from troubadour.search.likely_order import likely_order, near_order
-from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.stronger_first import serially
 

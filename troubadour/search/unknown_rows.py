@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sql_semantics.errors import Unsupported
+from troubadour.problem.orders import is_total
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.found import Found
 from troubadour.search.inference.initial_guess import guess_initial_rows
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
-from troubadour.search.problem.orders import is_total
-from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.scheduler import Search
 from troubadour.search.symbolic.cegar import Contradiction, Unresolved, refine
 

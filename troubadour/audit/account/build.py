@@ -34,7 +34,7 @@ from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
-from troubadour.search.problem.budget import LOOK, SECOND, Budget
+from troubadour.problem.budget import LOOK, SECOND, Budget
 
 Decide = Callable[[Log, str, float], Verdict]
 """f(log, level, seconds): the verdict of a log at a level."""

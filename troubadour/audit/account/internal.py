@@ -21,11 +21,11 @@ from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement
+from troubadour.facts.sql.effects import Accounts, Known, Place, Unknown, may_agree, reads_once
 from troubadour.model.account import Edge
 from troubadour.model.log import Log, Transaction, TransactionId
-from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree, reads_once
-from troubadour.search.problem.budget import Budget
-from troubadour.search.problem.problem import OutOfTime, Problem
+from troubadour.problem.budget import Budget
+from troubadour.problem.problem import OutOfTime, Problem
 
 MISSED = "internal-inconsistency"
 """What it is called where a transaction does not see what it wrote."""

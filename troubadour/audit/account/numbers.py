@@ -11,10 +11,10 @@ from troubadour.audit.explain import name, value_text
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.account import Edge
 from troubadour.model.log import Log, TransactionId
+from troubadour.problem.budget import Budget
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.sequences import survey
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
-from troubadour.search.problem.budget import Budget
-from troubadour.search.problem.problem import OutOfTime, Problem
 
 
 def drawn_twice(log: Log, library: SqlLibrary, level: str) -> Edge | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from troubadour.audit.certified.order import AHEAD, Incomplete, began
-from troubadour.search.problem.orders import must_precede
+from troubadour.problem.orders import must_precede
 from troubadour.search.schedule.trace import Trace
 
 

@@ -17,7 +17,7 @@ from troubadour.model.certificate import Certificate, Examined, Standing
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
-from troubadour.search.problem.problem import OutOfTime
+from troubadour.problem.problem import OutOfTime
 
 
 def audit_certified(

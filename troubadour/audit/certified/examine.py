@@ -26,9 +26,9 @@ from troubadour.isolation.levels import Level, Scope, Visible, is_serial_through
 from troubadour.model.certificate import Certificate, Commit, Examined, Scheme, Standing
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.witness import Witness
+from troubadour.problem.budget import Budget
+from troubadour.problem.problem import Problem, level_of
 from troubadour.replay import Refusal, check
-from troubadour.search.problem.budget import Budget
-from troubadour.search.problem.problem import Problem, level_of
 
 _SNAPSHOTS = "session-snapshot"
 """The level at which the snapshots of a serializable run are taken for what they are."""

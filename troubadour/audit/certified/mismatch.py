@@ -12,7 +12,7 @@ import msgspec
 
 from troubadour.audit.explain import name
 from troubadour.model.log import Log, Transaction, TransactionId
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 
 _CONTRADICTS = frozenset({"time", "real-time", "order", "reads"})

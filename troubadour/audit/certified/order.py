@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from troubadour.audit.explain import name
 from troubadour.model.certificate import Certificate, Commit, Snapshot
 from troubadour.model.log import LogError, TransactionId
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Problem
 
 _EPOCH = 1 << 32
 AHEAD = 64

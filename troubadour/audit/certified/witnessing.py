@@ -22,10 +22,10 @@ from troubadour.execution.free.choices import Choices
 from troubadour.model.certificate import Commit
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import Views, Witness
+from troubadour.problem.budget import Budget
+from troubadour.problem.problem import Problem
 from troubadour.replay import Refusal, Replay, check
 from troubadour.search.found import Found
-from troubadour.search.problem.budget import Budget
-from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from troubadour.facts.sql.counted import Counted, counted
+from troubadour.facts.sql.effects import Accounts, Known, Place, Unknown, may_agree
+from troubadour.facts.sql.events import Moment, viewing_statement
+from troubadour.facts.sql.view_accounts import RowAccounts, accounts_for, reads_rows, reads_views
 from troubadour.isolation.levels import Conflict
 from troubadour.isolation.times import in_snapshot, precedes_in_session, sent_after, was_there
+from troubadour.order.evidence import Evidence, Fact, Observation
+from troubadour.order.history import applies
+from troubadour.order.saturation import Rule
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Problem
 from troubadour.proof.chains.versions import Versions, reaches
 from troubadour.proof.refutation import Refutation
-from troubadour.search.engine.evidence import Evidence, Fact, Observation
-from troubadour.search.engine.history import applies
-from troubadour.search.engine.saturation import Rule
-from troubadour.search.inference.counted import Counted, counted
-from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree
-from troubadour.search.inference.events import Moment, viewing_statement
-from troubadour.search.inference.view_accounts import RowAccounts, accounts_for, reads_rows, reads_views
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Problem
 
 
 def checked_chain(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import TypeVar
 
+from troubadour.facts.sql.effects import Accounts, Known, Place, may_agree
 from troubadour.isolation.times import sent_after
-from troubadour.search.inference.effects import Accounts, Known, Place, may_agree
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 class Versions:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from troubadour.facts.sql.effects import Accounts, may_agree
 from troubadour.isolation.levels import Visible
+from troubadour.order.visibility import Chain, Seen, Step, Why, comes_once, sees_sets
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Problem
 from troubadour.proof.chains.versions import Versions, reaches
 from troubadour.proof.refutation import Refutation
-from troubadour.search.engine.visibility import Chain, Seen, Step, Why, comes_once, sees_sets
-from troubadour.search.inference.effects import Accounts, may_agree
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Problem
 
 _TOLD = 8
 """Steps that are told in words."""

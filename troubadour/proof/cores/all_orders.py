@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from sql_semantics.terms import FALSE, TRUE, Guard, conj
-from troubadour.search.problem.budget import OutOfUnits
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.encoder import Encoder
 from troubadour.solver import Answer, Session

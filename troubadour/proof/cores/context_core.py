@@ -26,10 +26,10 @@ from troubadour.isolation.levels import Visible
 from troubadour.isolation.times import precedes
 from troubadour.model import verdict
 from troubadour.model.log import InitialTable, Log, Transaction
+from troubadour.problem.budget import SECOND
+from troubadour.problem.orders import may_have_seen, must_precede
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exhaustive import Everything, explained_in_order
-from troubadour.search.problem.budget import SECOND
-from troubadour.search.problem.orders import may_have_seen, must_precede
-from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
 from troubadour.search.schedule.trace import Trace
 

@@ -14,11 +14,11 @@ from itertools import combinations, permutations
 
 from sql_semantics.errors import Unsupported
 from troubadour.isolation.times import sent_after
+from troubadour.problem.budget import SECOND, OutOfUnits
+from troubadour.problem.orders import is_allowed
+from troubadour.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.proof.cores.all_orders import InEveryOrder
 from troubadour.proof.cores.necessity import Necessity
-from troubadour.search.problem.budget import SECOND, OutOfUnits
-from troubadour.search.problem.orders import is_allowed
-from troubadour.search.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.search.symbolic.abstract_refutation import is_refuted, relevant_order
 from troubadour.search.symbolic.cegar import is_satisfiable_by_newest, relax
 from troubadour.solver import Answer

@@ -19,11 +19,11 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import Call
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, metered, neg
 from troubadour.isolation.levels import Scope, Visible
+from troubadour.problem.budget import Budget
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Heuristics, Problem
 from troubadour.proof.cores.core import Core
 from troubadour.proof.cores.open_writers import OpenWriters
-from troubadour.search.problem.budget import Budget
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Heuristics, Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.encoder import Encoder
 from troubadour.solver import Answer, Session

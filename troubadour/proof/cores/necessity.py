@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from sql_semantics.errors import Unsupported
 from sql_semantics.terms import evaluate, evaluate_guard
 from troubadour.execution.states.history import RowHistory, Version, WriteMap, alternatives_of
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.encoder import Encoder
 from troubadour.solver import Answer, Model, Session

@@ -17,7 +17,7 @@ from troubadour.execution.states.history import Guarded, RowHistory, WriteMap, a
 from troubadour.execution.views.open_states import OpenStates
 from troubadour.isolation.times import Times
 from troubadour.model.log import TransactionId
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
 from troubadour.search.symbolic.encoded import Encoded

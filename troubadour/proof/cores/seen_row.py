@@ -16,8 +16,8 @@ from troubadour.execution.states.history import Guarded
 from troubadour.model import verdict
 from troubadour.model.log import Log, ObservedRows, Transaction
 from troubadour.model.values import REDACTED
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.inference.values.unreachable_rows import Unreachable
-from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.scheduler import Search
 

@@ -23,12 +23,12 @@ from sql_semantics.values.types import INTEGER_KINDS, Value
 from sql_semantics.view import Row
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope, Visible
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.cores.seen_row import SHARE, Explained
 from troubadour.search.exhaustive import keeps_no_time
 from troubadour.search.inference.values.reachable_numbers import ReachableNumbers, numbers_of_all
 from troubadour.search.inference.values.reaches import Reach, scaled
 from troubadour.search.inference.values.unreachable_rows import Unreachable, rows_seen
-from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.schedule.trace import Trace
 

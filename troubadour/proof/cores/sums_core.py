@@ -12,11 +12,11 @@ from contextlib import suppress
 
 from sql_semantics.errors import Unsupported
 from troubadour.isolation.levels import Scope
+from troubadour.problem.problem import Heuristics, Problem
 from troubadour.proof.cores.core import SCANS, Core
 from troubadour.search.inference.values.reachable_numbers import ReachableNumbers, numbers_of_all, others_of
 from troubadour.search.inference.values.seen_numbers import SeenNumbers
 from troubadour.search.inference.values.unreachable_rows import RowsByKey, Unreachable
-from troubadour.search.problem.problem import Heuristics, Problem
 from troubadour.search.symbolic.cegar import Unresolved, relax
 from troubadour.solver import Answer
 

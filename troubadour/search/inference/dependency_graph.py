@@ -16,12 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
+from troubadour.facts.sql.effects import Account, Accounts, Known, Place, Written, may_agree, reads_once
+from troubadour.facts.sql.events import Moment, clocks, snapshot_moment
+from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.levels import Conflict, Level, Visible
-from troubadour.search.inference.effects import Account, Accounts, Known, Place, Written, may_agree, reads_once
-from troubadour.search.inference.events import Moment, clocks, snapshot_moment
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import OutOfTime, Problem
-from troubadour.search.symbolic.observations import may_write
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import OutOfTime, Problem
 
 WINDOWS = (120, 1_000)
 """How many of the last transactions of a failing prefix are looked at; of the others only what they may write."""

@@ -21,10 +21,10 @@ from troubadour.execution.initial.discovery import InitialRows, row_in_model
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.states.history import Guarded, RowHistory, Version, alternatives_of
 from troubadour.execution.views.guarded import GuardedStates
-from troubadour.search.inference.propagation import Facts, keys_of, unknowns_of
-from troubadour.search.problem.problem import Problem
+from troubadour.facts.sql.observations import Answers
+from troubadour.facts.sql.propagation import Facts, keys_of, unknowns_of
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
-from troubadour.search.symbolic.observations import Answers
 from troubadour.solver import Answer, Session
 
 PENDING = 400

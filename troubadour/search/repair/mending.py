@@ -16,8 +16,8 @@ from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import sent_after
-from troubadour.search.problem.orders import may_have_seen
-from troubadour.search.problem.problem import OutOfTime
+from troubadour.problem.orders import may_have_seen
+from troubadour.problem.problem import OutOfTime
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
 from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise, revise_several

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.states.history import WriteMap
 from troubadour.isolation.levels import Scope
-from troubadour.search.problem.orders import Remaining, overtaken_by
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.orders import Remaining, overtaken_by
+from troubadour.problem.problem import Problem
 from troubadour.search.repair.moves.read_only import seat
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate, TakenBack, TooManyRuns

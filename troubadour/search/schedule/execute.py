@@ -18,9 +18,9 @@ from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement, PreparedTransaction, UnsupportedStatement
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.execution.views.concrete import ConcreteView
-from troubadour.search.problem.answer_cache import reads_only
-from troubadour.search.problem.budget import STATEMENT
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.answer_cache import reads_only
+from troubadour.problem.budget import STATEMENT
+from troubadour.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from troubadour.execution.views.concrete import ConcreteView
 from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import Times, was_there
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 SOON = 400
 """Microseconds after its sending within which a statement is thought to take its snapshot."""

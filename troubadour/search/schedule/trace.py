@@ -17,7 +17,7 @@ from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import precedes_in_session
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import (
     SEMANTIC,

@@ -13,7 +13,7 @@ from troubadour.execution.views.concrete import ConcreteView
 from troubadour.execution.views.rowwise import ActingView, RowView, takes_rows_apart
 from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.levels import Scope
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 def view_of(

@@ -20,7 +20,7 @@ from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.statement_reads import Constraints
 
 if TYPE_CHECKING:
-    from troubadour.search.problem.problem import Problem
+    from troubadour.problem.problem import Problem
     from troubadour.search.schedule.placement import Candidate, Placement
     from troubadour.search.schedule.trace import Trace
 

@@ -13,11 +13,11 @@ from sql_semantics.terms import FALSE, Guard, conj
 from troubadour.execution.states.history import RowHistory
 from troubadour.execution.views.abstract import AbstractStates, Summaries
 from troubadour.execution.views.guarded import GuardedStates
+from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.encoding import key_rivals
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.encoder import Encoder
-from troubadour.search.symbolic.observations import may_write
 from troubadour.solver import Session
 
 

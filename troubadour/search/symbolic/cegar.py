@@ -16,8 +16,8 @@ from troubadour.execution.initial.discovery import InitialRows
 from troubadour.execution.states.history import RowHistory
 from troubadour.isolation.encoding import key_rivals
 from troubadour.isolation.levels import Scope
-from troubadour.search.problem.budget import OutOfUnits
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import refuting_set, relevant_order

@@ -26,6 +26,7 @@ from troubadour.execution.merging import MERGED, may_merge
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
 from troubadour.execution.views.guarded import GuardedStates
 from troubadour.execution.views.open_states import OpenStates
+from troubadour.facts.sql.observations import Answers, may_write
 from troubadour.isolation.encoding import (
     chains,
     equal,
@@ -38,12 +39,11 @@ from troubadour.isolation.encoding import (
     references_hold,
 )
 from troubadour.isolation.levels import Conflict, Scope
-from troubadour.search.problem.budget import CHECK, SOLVER_STEPS, Budget
+from troubadour.problem.budget import CHECK, SOLVER_STEPS, Budget
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.schedule.visible_sets import NOTHING, Needs, sees_a_set
 from troubadour.search.symbolic.decode import Modelled
 from troubadour.search.symbolic.encoded import Encoded, merge
-from troubadour.search.symbolic.observations import Answers, may_write
 from troubadour.search.symbolic.versions import is_certain, or_else, same_writes
 from troubadour.search.symbolic.visibility_axioms import closed
 from troubadour.solver import Answer, Model, Session

@@ -17,7 +17,7 @@ from troubadour.execution.initial.discovery import InitialRows
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
 from troubadour.execution.views.guarded import Sees
 from troubadour.isolation.encoding import equal
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Placement, TakenBack, TooManyRuns
 from troubadour.search.schedule.trace import Trace

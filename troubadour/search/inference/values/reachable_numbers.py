@@ -16,13 +16,13 @@ from sql_semantics.terms import Guard, Leaf, Term, atom, conj, items_of
 from sql_semantics.terms.numbers import is_number, leaf_key, scale_of
 from troubadour.execution.states.history import Guarded, RowHistory, Version, WriteMap, alternatives_of
 from troubadour.execution.views.open_states import OpenStates
+from troubadour.facts.sql.observations import may_write
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Problem
 from troubadour.search.inference.values.reaches import LISTED, Column, Reach, Reaches, scaled
 from troubadour.search.inference.values.seen_numbers import SeenNumbers, linear
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
-from troubadour.search.symbolic.observations import may_write
 
 ROUNDS = 4
 """Times that writers are looked at for rows that others insert."""

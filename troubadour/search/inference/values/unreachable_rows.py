@@ -19,10 +19,10 @@ from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.states.history import RowHistory
+from troubadour.facts.sql.observations import may_write
+from troubadour.problem.problem import Problem
 from troubadour.search.inference.values.reachable_numbers import ReachableNumbers
 from troubadour.search.inference.values.reaches import Reach, scaled
-from troubadour.search.problem.problem import Problem
-from troubadour.search.symbolic.observations import may_write
 
 COUNTED = INTEGER_KINDS | {Kind.NUMERIC}
 """Kinds of which it is known what they can be."""

@@ -18,8 +18,8 @@ from sql_semantics.terms import FALSE, conj
 from troubadour.execution.prepared import tables_touched, tables_written
 from troubadour.execution.states.history import Guarded, RowHistory
 from troubadour.model.log import TransactionId
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import OutOfTime, Problem
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
 

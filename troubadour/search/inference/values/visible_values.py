@@ -21,13 +21,13 @@ from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, alternatives_of
 from troubadour.execution.views.abstract import Summaries, ValueSet
 from troubadour.execution.views.guarded import Alternatives
+from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.levels import Conflict
 from troubadour.model.log import TransactionId
-from troubadour.search.problem.orders import must_not_see, must_precede, must_see
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.orders import must_not_see, must_precede, must_see
+from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
-from troubadour.search.symbolic.observations import may_write
 
 ROUNDS = 12
 """Rounds after which no end is in sight."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from troubadour.execution.states.history import RowHistory, Version
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
 from troubadour.search.schedule.placement import Candidate, content
 

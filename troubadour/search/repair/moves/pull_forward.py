@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from troubadour.execution.free.choices import Choices, OpenRead
-from troubadour.search.problem.orders import must_precede
+from troubadour.problem.orders import must_precede
 from troubadour.search.repair.moves.joint_readings import distinct_readings
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.placer import REPAIR_RUNS, Frontier

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Horizon
-from troubadour.search.problem.orders import must_precede
+from troubadour.problem.orders import must_precede
 from troubadour.search.schedule.placement import Placement
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace

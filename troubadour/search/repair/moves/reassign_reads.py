@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Scope
-from troubadour.search.problem.orders import may_have_seen, must_precede
+from troubadour.problem.orders import may_have_seen, must_precede
 from troubadour.search.repair.moves.delay_commit import unseen_one_by_one
 from troubadour.search.repair.moves.joint_readings import (
     SPAN,

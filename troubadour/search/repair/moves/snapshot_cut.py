@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot
-from troubadour.search.problem.orders import may_have_seen, must_precede
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.orders import may_have_seen, must_precede
+from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import REPAIR_RUNS, BoundedPlacements, Frontier
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.schedule.visible_sets import sees_a_set
-from troubadour.search.symbolic.observations import may_write
 
 UNCERTAIN = 16
 """How many of the latest commits that the times leave open are separated."""

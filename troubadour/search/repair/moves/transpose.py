@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from troubadour.isolation.levels import Horizon, Scope
 from troubadour.isolation.times import was_answered_before_commit, was_there
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import BoundedPlacements, Frontier
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.symbolic.trace import SymbolicTrace

@@ -14,8 +14,8 @@ from itertools import islice
 
 from troubadour.execution.free.choices import OpenRead
 from troubadour.isolation.levels import Horizon
-from troubadour.search.problem.orders import may_have_seen
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.orders import may_have_seen
+from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import REPAIR_RUNS, BoundedPlacements, Frontier
 from troubadour.search.schedule.placement import SEMANTIC, TooManyRuns
 

@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from troubadour.isolation.levels import Level
 from troubadour.isolation.times import Times
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 Moment = tuple[str, object]
 """``(place, item)``, ``(snapshot, item)``, ``(view n, item)`` of statement n, or a moment of some clock."""

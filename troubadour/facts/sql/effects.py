@@ -28,11 +28,11 @@ from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, alternatives_of
 from troubadour.execution.states.state_map import StateMap
 from troubadour.execution.views.guarded import GuardedStates
+from troubadour.facts.sql.observations import Answers, may_write
+from troubadour.facts.sql.propagation import Facts
 from troubadour.isolation.levels import Conflict, Level, Scope
-from troubadour.search.inference.propagation import Facts
-from troubadour.search.problem.budget import OutOfUnits
-from troubadour.search.problem.problem import Problem
-from troubadour.search.symbolic.observations import Answers, may_write
+from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.problem import Problem
 
 EXACT_KINDS: Final = INTEGER_KINDS | {Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.UUID}
 """Kinds whose values are equal in SQL where they are in Python; text too, where it is compared by code points."""

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from troubadour.facts.sql.counted import Counted, counted, is_otherwise_as
+from troubadour.facts.sql.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree, reads_once
+from troubadour.facts.sql.events import Moment, ViewClocks, clocks, item_at, viewing_statement
+from troubadour.facts.sql.view_accounts import RowAccounts, reads_rows, reads_views
 from troubadour.isolation.levels import Conflict, Level, Visible
 from troubadour.isolation.times import Times, sent_after
-from troubadour.search.engine.counters import Counter
-from troubadour.search.inference.counted import Counted, counted, is_otherwise_as
-from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree, reads_once
-from troubadour.search.inference.events import Moment, ViewClocks, clocks, item_at, viewing_statement
-from troubadour.search.inference.view_accounts import RowAccounts, reads_rows, reads_views
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Problem
+from troubadour.order.counters import Counter
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Problem
 
 Refuted = TypeVar("Refuted")
 

@@ -17,7 +17,7 @@ from troubadour.isolation.times import (
     was_answered_before_commit,
     was_answered_before_end,
 )
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 def must_precede(problem: Problem, earlier: int, later: int) -> bool:

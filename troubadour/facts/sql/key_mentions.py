@@ -16,7 +16,7 @@ from sql_semantics.view import Acting, Mark, Row, View
 from troubadour.execution.initial.discovery import Discovery
 from troubadour.execution.initial.naming import name_rows
 from troubadour.execution.prepared import UnsupportedStatement
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 class _EmptyTables:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from troubadour.search.engine.graph import ones
-from troubadour.search.engine.history import INITIAL, bits_of
-from troubadour.search.engine.saturation import Impossible, Known, Moment, Reason, Rule
-from troubadour.search.engine.schedule import Schedule, schedule
+from troubadour.order.graph import ones
+from troubadour.order.history import INITIAL, bits_of
+from troubadour.order.saturation import Impossible, Known, Moment, Reason, Rule
+from troubadour.order.schedule import Schedule, schedule
 
 BATCH = 16
 """Sides that are decided at least, and one part of so many of all that are open, before they are compared anew."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from troubadour.search.engine.graph import Edge
-from troubadour.search.engine.history import INITIAL, Read
-from troubadour.search.engine.saturation import Exclusion, Impossible, Known, Reason, Rule
-from troubadour.search.inference import effects
-from troubadour.search.inference.events import Moment
+from troubadour.facts.sql import effects
+from troubadour.facts.sql.events import Moment
+from troubadour.order.graph import Edge
+from troubadour.order.history import INITIAL, Read
+from troubadour.order.saturation import Exclusion, Impossible, Known, Reason, Rule
 
 FEW = 2
 """Transactions below which no smaller contradiction is looked for."""

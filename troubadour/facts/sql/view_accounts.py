@@ -19,10 +19,10 @@ from sql_semantics.ir.walks.effects import acting_of, fired_by, looks_again, loo
 from sql_semantics.ir.walks.traverse import has_subquery
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement
+from troubadour.facts.sql.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree
+from troubadour.facts.sql.events import view_moment
 from troubadour.isolation.levels import Conflict, Level, Scope
-from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree
-from troubadour.search.inference.events import view_moment
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 def reads_views(problem: Problem, level: Level) -> bool:

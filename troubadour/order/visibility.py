@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from troubadour.facts.sql import effects
+from troubadour.facts.sql.effects import Accounts, reads_once
 from troubadour.isolation.levels import Visible
-from troubadour.search.engine.graph import Edge, Graph, ones
-from troubadour.search.engine.history import INITIAL, History, Read, Rules, history_of
-from troubadour.search.inference import effects
-from troubadour.search.inference.effects import Accounts, reads_once
-from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Problem
+from troubadour.order.graph import Edge, Graph, ones
+from troubadour.order.history import INITIAL, History, Read, Rules, history_of
+from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Problem
 
 MOST = 2_000
 """Transactions up to which sets are suggested: they take memory with the square of their number."""

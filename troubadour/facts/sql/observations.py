@@ -25,7 +25,7 @@ from troubadour.execution.observations.expected import explained
 from troubadour.execution.observations.lifecycle import GENERAL, Fate
 from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
 from troubadour.execution.views.guarded import GuardedStates
-from troubadour.search.problem.problem import Problem
+from troubadour.problem.problem import Problem
 
 
 class Answers:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from troubadour.facts.sql.effects import Accounts
+from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.isolation.levels import Scope
-from troubadour.search.engine.graph import ones
-from troubadour.search.engine.history import Rules, applies, history_of, rules_of, shortest_prefix
-from troubadour.search.engine.linearization import Effort, Limits, Linearizer
-from troubadour.search.engine.saturation import Impossible, Known
-from troubadour.search.engine.visibility import Sets, Unseen, contradict_in_sets, sees_sets, unseen_in, unseen_or_sets
-from troubadour.search.inference.effects import Accounts
-from troubadour.search.inference.view_accounts import accounts_for
-from troubadour.search.problem.problem import Problem
+from troubadour.order.graph import ones
+from troubadour.order.history import Rules, applies, history_of, rules_of, shortest_prefix
+from troubadour.order.linearization import Effort, Limits, Linearizer
+from troubadour.order.saturation import Impossible, Known
+from troubadour.order.visibility import Sets, Unseen, contradict_in_sets, sees_sets, unseen_in, unseen_or_sets
+from troubadour.problem.problem import Problem
 
 PAIRED = 2_000
 """Transactions up to which it is told of each pair which of both is first."""

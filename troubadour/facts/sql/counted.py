@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from troubadour.search.inference.effects import Known, Unknown, Written
+from troubadour.facts.sql.effects import Known, Unknown, Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from troubadour.search.engine.history import INITIAL
-from troubadour.search.engine.saturation import Known
+from troubadour.order.history import INITIAL
+from troubadour.order.saturation import Known
 
 
 @dataclass(slots=True)

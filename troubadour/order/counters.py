@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from troubadour.search.inference.effects import Known
+from troubadour.facts.sql.effects import Known
 
 
 @dataclass(frozen=True, slots=True)

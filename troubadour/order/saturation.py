@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from troubadour.search.engine.counters import Counter, Cut, between, bounds
-from troubadour.search.engine.graph import Edge, Gain, Graph, Mark
-from troubadour.search.engine.history import INITIAL, History, Read
+from troubadour.order.counters import Counter, Cut, between, bounds
+from troubadour.order.graph import Edge, Gain, Graph, Mark
+from troubadour.order.history import INITIAL, History, Read
 
 
 class Rule(Enum):

@@ -25,9 +25,9 @@ from troubadour.isolation.naming import unknown_level
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.bounds import OutOfTime as OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
-from troubadour.search.problem.answer_cache import KeptAnswers
-from troubadour.search.problem.budget import Budget
-from troubadour.search.problem.refused import Refused
+from troubadour.problem.answer_cache import KeptAnswers
+from troubadour.problem.budget import Budget
+from troubadour.problem.refused import Refused
 
 MANY_SILENT = 0.25
 """The part of a log's transactions that tell nothing of what they read from which on no reading is guessed."""

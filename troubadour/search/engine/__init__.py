@@ -1,2 +1,0 @@
-"""The engine that decides order and reads by constraints over events: known graph, saturation, linearization,
-conflicts."""
