@@ -17,11 +17,9 @@ from statistics import median
 
 import click
 
-from sql_semantics.library import SqlLibrary
-from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
-from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
 from troubadour.replay import check
 
@@ -54,13 +52,6 @@ def read_json(path: Path) -> int:
     content = path.read_bytes()
     lines = (gzip.decompress(content) if path.suffix == ".gz" else content).splitlines()
     return sum(1 for line in lines if json.loads(line) is not None)
-
-
-def library_of(log: Log) -> SqlLibrary:
-    """The log's schema and procedures, compiled."""
-    collation = log.header.settings.get("collation")
-    dialect = Dialect(log.header.dialect, collation=collation if isinstance(collation, str) else None)
-    return SqlLibrary(dialect, log.header.schema, log.header.procedures)
 
 
 def whole(path: Path) -> Verdict:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import click
 
-from benchmarks.audit import library_of
 from benchmarks.skews import PLANTED, workload_for
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record.simulated import FAULTS, simulate

@@ -15,8 +15,6 @@ from typing import Any
 
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.library import library_for
-from troubadour.execution.definitions import alterations_of, definitions_of
-from troubadour.execution.dialects import dialect_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 
@@ -72,13 +70,6 @@ class Case:
 def opened(log: Log, isolation: str | None) -> tuple[Log, SqlLibrary]:
     """The log as an audit at a level sees it, and its library."""
     return library_for(log, isolation)
-
-
-def library_of(log: Log) -> SqlLibrary:
-    """The log's schema and procedures, compiled."""
-    return SqlLibrary(
-        dialect_of(log), log.header.schema, log.header.procedures, definitions_of(log), alterations_of(log)
-    )
 
 
 def all_cases() -> Iterator[Case]:

@@ -13,8 +13,9 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from tests.case_files import Case, Expectation, all_cases, library_of
+from tests.case_files import Case, Expectation, all_cases
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.model.log import Log
 
 ROUNDS = 5

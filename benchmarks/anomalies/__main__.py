@@ -19,8 +19,8 @@ import click
 from benchmarks.anomalies.checked import Checked, checked
 from benchmarks.anomalies.logs import Case, anomalies, crashes, faults, findings
 from benchmarks.anomalies.page import put
-from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.model.account import Account
 from troubadour.model.verdict import Status, Verdict
 from troubadour.report.account import lost_text

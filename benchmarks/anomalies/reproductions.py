@@ -16,9 +16,9 @@ import msgspec
 
 from benchmarks.anomalies.logs import LOGS
 from benchmarks.anomalies.page import put
-from benchmarks.audit import library_of
 from sql_semantics.errors import Unsupported
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.schedule import Schedule

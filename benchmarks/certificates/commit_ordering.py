@@ -23,9 +23,9 @@ from typing import Any
 
 import click
 
-from benchmarks.audit import library_of
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB

@@ -29,9 +29,9 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.audit import library_of
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import STREAMED_BYTES, read_log
 from troubadour.formats.certificate import read_certificate
 from troubadour.model.certificate import Standing

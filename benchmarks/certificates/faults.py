@@ -14,11 +14,11 @@ from random import Random
 
 import click
 
-from benchmarks.audit import library_of
 from benchmarks.certificates.lying import LIES
 from benchmarks.skews import workload_for
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.certificate import Standing
 from troubadour.model.verdict import Status

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.audit import library_of
 from benchmarks.contended.kinds import kind_of
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.witness import witness_of
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.log import Log, TransactionId

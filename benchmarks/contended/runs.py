@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.audit import library_of
 from benchmarks.contended import Mixed
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log, TransactionId
 from troubadour.record import EmbeddedPostgres, record_run

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 
 

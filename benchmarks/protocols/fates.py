@@ -12,7 +12,7 @@ from enum import Enum
 
 from benchmarks.protocols.refutations import log_of
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Status
 from troubadour.protocols.language import Event
 from troubadour.protocols.levels import ProtocolLevel

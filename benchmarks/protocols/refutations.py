@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status

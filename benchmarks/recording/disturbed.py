@@ -17,8 +17,8 @@ from pathlib import Path
 
 import click
 
-from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log, Transaction
 from troubadour.model.verdict import Status, Verdict

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.record import EmbeddedPostgres, Workload, record_run
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.audit import library_of
 from benchmarks.replayed.course import NotDriven, course_of
 from benchmarks.replayed.driving import PRODUCTS, Contents, Disagreed, as_texts, drive
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.driver import Options, audit, stats_of
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log, Transaction
 from troubadour.model.verdict import Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status

@@ -13,12 +13,12 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.audit import library_of
 from troubadour.audit.certified.dependencies import Cycle, serial_order
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.certified.order import certified_order
 from troubadour.audit.certified.witnessing import run_certified
 from troubadour.cli.main import cli
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate

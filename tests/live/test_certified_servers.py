@@ -15,9 +15,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.audit import library_of
 from tests.live.standby import standby_of
 from troubadour.audit.certified.examine import examine
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate
 from troubadour.model.certificate import Examined, Standing

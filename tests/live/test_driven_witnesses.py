@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.audit import library_of
 from benchmarks.mixed.runs import Plan, recorded
 from benchmarks.replayed.course import NotDriven, course_of
 from benchmarks.replayed.driving import PRODUCTS, Disagreed, drive
 from benchmarks.replayed.one import states_of, told_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.witness import Witness
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.contended import Items
-from sql_semantics.library import SqlLibrary
-from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
@@ -45,11 +44,6 @@ def record(
         ) as recorder:
             tally = run(recorder.session, workload, sessions=sessions, transactions=transactions, seed=SEED)
     return read_log([path]), tally
-
-
-def library_of(log: Log) -> SqlLibrary:
-    dialect = Dialect(log.header.dialect, collation=str(log.header.settings["collation"]))
-    return SqlLibrary(dialect, log.header.schema, log.header.procedures)
 
 
 def assert_correct(log: Log, path: Path) -> Verdict:

@@ -14,8 +14,9 @@ import msgspec
 import psycopg
 import pytest
 
-from tests.live.test_end_to_end import assert_correct, library_of, record
+from tests.live.test_end_to_end import assert_correct, record
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
 from troubadour.record import Executor, Logic

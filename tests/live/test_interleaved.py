@@ -14,9 +14,9 @@ import psycopg
 import pymysql
 import pytest
 
-from tests.case_files import library_of as library
 from tests.live.interleaved import Execute, Product, interleave
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of as library
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record.drivers.mysql import connect as connect_mysql

@@ -13,9 +13,9 @@ import pytest
 from benchmarks.contended import Mixed
 from benchmarks.contended.texts import MARIADB
 from benchmarks.profiles.runs import plan, product
-from tests.case_files import library_of as library
-from tests.live.test_end_to_end import library_of, record
+from tests.live.test_end_to_end import record
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of as library
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status, Verdict
 from troubadour.record import record_run
@@ -52,10 +52,10 @@ def test_a_run_on_postgres_is_correct_at_its_profile(
 ) -> None:
     path = tmp_path / "log.jsonl"
     log, _ = record(postgres_dsn, database_schema, path, Mixed(20), isolation, sessions=6, transactions=transactions)
-    verdict = audit(log, library_of(log), Options(profile, timeout=SECONDS))
+    verdict = audit(log, library(log), Options(profile, timeout=SECONDS))
     if served(verdict, transactions):
         assert verdict.witness is not None
-        assert check(log, verdict.witness, library_of(log), isolation=profile) is None
+        assert check(log, verdict.witness, library(log), isolation=profile) is None
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.case_files import library_of as library
 from tests.differential.trigger_generator import ROUTINE, ROWS, TABLES, TriggerGenerator
 from tests.live.interleaved import Product, interleave
 from tests.live.test_interleaved import LEVELS, connected
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of as library
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.audit import library_of
 from tests.live.recorded import read
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.record import record
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record import Workload, record_run

@@ -14,7 +14,7 @@ from sql_semantics.errors import Unsupported
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import Log
 from troubadour.tools.anonymize import Anonymizer

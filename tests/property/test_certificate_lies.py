@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from benchmarks.audit import library_of
 from tests.property.certified_runs import LIES, Lie, Run, Server
 from troubadour.audit.certified.examine import examine
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate
 from troubadour.model.certificate import Examined, Standing

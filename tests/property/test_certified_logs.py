@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from benchmarks.audit import library_of
 from benchmarks.certificates.lying import LIES
 from benchmarks.skews import PLANTED, workload_for
 from troubadour.audit.certified.decide import audit_certified
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.certificate import Standing
 from troubadour.model.log import Log

@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.audit import library_of
 from benchmarks.histories.generate import Shape, generate
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
@@ -23,6 +22,7 @@ from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.witness import witness_of
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.facts.sql.effects import Accounts
 from troubadour.facts.sql.view_accounts import RowAccounts, accounts_for

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.audit import library_of
 from benchmarks.histories.generate import Shape, generate
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.log import InitialTable, Log, ObservedRows, Statement, Transaction

@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("clingo", reason="the reference of registers needs clingo")
 
-from benchmarks.audit import library_of
 from benchmarks.faults.kinds import KINDS, NoPlace, with_fault
 from benchmarks.faults.raw import RawLog
 from benchmarks.faults.registers import Registers
 from benchmarks.faults.timed import refuted
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.record.simulated import simulate

@@ -9,8 +9,8 @@ from random import Random
 import msgspec
 import pytest
 
-from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.witness import TransactionView, Witness

@@ -13,7 +13,7 @@ import pytest
 
 from sql_semantics.library import SqlLibrary
 from tests.property.test_profiles_agreement import library, log_of
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.problem.problem import Problem

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.formats.write import LogWriter
 from troubadour.isolation.levels import implied_by

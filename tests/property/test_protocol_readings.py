@@ -13,7 +13,7 @@ import pytest
 from benchmarks.protocols.fates import Fate, caught, fate_of
 from troubadour.audit.driver import Options
 from troubadour.audit.driver import audit as decide
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain

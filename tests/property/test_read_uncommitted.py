@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.case_files import Case, library_of, read_case
+from tests.case_files import Case, read_case
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Status, Verdict
 
 GARBAGE = 9999

@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("clingo", reason="references by answer set programming need clingo")
 
-from benchmarks.audit import library_of
 from benchmarks.histories import encoding, saturation
 from benchmarks.histories.facts import facts
 from benchmarks.histories.generate import ORDERS, Shape, generate
 from benchmarks.histories.history import History
 from benchmarks.histories.mutate import mutate
 from benchmarks.histories.reference import LEVELS, OF_READS, WITH_SESSIONS, reference
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.oracle import BudgetExceeded, explain
 

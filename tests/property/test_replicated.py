@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.case_files import library_of
 from tests.property.replicated_logs import replicated_log
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Status
 from troubadour.replay import check
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.audit import library_of
 from benchmarks.simulated import levels_of, runs
 from benchmarks.skews import PLANTED
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.main import cli
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record.simulated import FAULTS, simulate

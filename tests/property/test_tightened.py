@@ -10,7 +10,7 @@ import pytest
 
 from tests.property.test_agreement import compare
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
 from troubadour.search import stronger_first as tighten

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.case_files import library_of
 from tests.suites.files import DATA, entries_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.model.log import Log

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.case_files import Case, library_of, read_case
+from tests.case_files import Case, read_case
 from tests.suites.files import DATA, entries_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.verdict import Status
 from troubadour.replay import check

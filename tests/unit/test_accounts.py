@@ -13,7 +13,7 @@ import pytest
 from benchmarks.anomalies.checked import Checked, checked
 from troubadour.audit.account.pieces import taken_apart
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.isolation.advice import QUESTIONS, advice
 from troubadour.isolation.anomalies import ANOMALIES, Kind, Link, classify, is_forbidden

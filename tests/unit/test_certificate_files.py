@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from benchmarks.audit import library_of
 from tests.unit.commands import HEADER, refused, transaction, write
 from troubadour.audit.certified.order import Incomplete, certified_order
 from troubadour.audit.violation import blame
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate

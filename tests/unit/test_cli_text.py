@@ -13,7 +13,7 @@ import pytest
 
 from tests.unit.commands import FIG_1, GOOD, HEADER, READ, balance, transaction, write
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import library_of
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Header, Log, Transaction

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.case_files import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ AUDITS = """
 import sys
 from pathlib import Path
 from benchmarks.rq1 import rq1_log
-from tests.case_files import library_of
+from troubadour.coverage.library import library_of
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 anomalies = Path("logs/anomalies")

@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.case_files import library_of, read_case
+from tests.case_files import read_case
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Status
 
 LOST_UPDATE = """

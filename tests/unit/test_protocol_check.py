@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.unit.commands import Ended, refused
-from troubadour.cli.common import library_of
 from troubadour.cli.main import cli, main
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.case_files import library_of, read_case
+from tests.case_files import read_case
 from troubadour.audit import driver, stronger
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Verdict
 from troubadour.model.witness import Witness
 from troubadour.replay import Refusal, check

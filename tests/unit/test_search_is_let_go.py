@@ -7,7 +7,8 @@ import gc
 import weakref
 from pathlib import Path
 
-from tests.case_files import library_of, read_case
+from tests.case_files import read_case
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.problem.problem import Problem
 from troubadour.search.scheduler import Search

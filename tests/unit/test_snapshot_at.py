@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.remarks import with_remarks
 from troubadour.cli.audit import audit as audit_command
-from troubadour.cli.common import library_of
 from troubadour.cli.log import log as log_command
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import Begin
 from troubadour.model.verdict import Status

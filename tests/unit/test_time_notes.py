@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.case_files import library_of, read_case
+from tests.case_files import read_case
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Status
 from troubadour.testing.audited import CONTRADICTS
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status, Verdict
 from troubadour.search.repair.placer import Frontier

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.case_files import library_of, read_case
+from tests.case_files import read_case
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 
 TEXT = """
 # level: serializable  expect: undecided

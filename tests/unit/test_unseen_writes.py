@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.case_files import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status

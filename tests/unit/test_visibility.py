@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.case_files import library_of, read_case
+from tests.case_files import read_case
+from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.order.engine import Alone, contradiction_of, first_refuted, infer

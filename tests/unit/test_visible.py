@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.audit import library_of
 from tests.unit.commands import HEADER, transaction, write
 from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.visible import one_line, visible, visible_styled
 from troubadour.report.text import render_text

@@ -165,27 +165,9 @@ def library_of(log: Log) -> SqlLibrary:
 
     Raises Unsupported where they can be read but are not modelled.
     """
-    from sql_semantics.library import SqlLibrary
-    from sql_semantics.values.unsettled import unsettled
-    from troubadour.execution.definitions import alterations_of, definitions_of, others_of
-    from troubadour.execution.dialects import dialect_of
+    from troubadour.coverage import library
 
-    header = log.header
-    return _opened(
-        log,
-        lambda: (
-            log,
-            SqlLibrary(
-                dialect_of(log),
-                header.schema,
-                header.procedures,
-                definitions_of(log),
-                alterations_of(log),
-                beside=others_of(log),
-                unsettled=unsettled(header.settings, dialect_of(log)),
-            ),
-        ),
-    )[1]
+    return _opened(log, lambda: (log, library.library_of(log)))[1]
 
 
 def opened(log: Log, isolation: str | None) -> tuple[Log, SqlLibrary]:
@@ -196,12 +178,8 @@ def opened(log: Log, isolation: str | None) -> tuple[Log, SqlLibrary]:
 
 
 def _opened(log: Log, read: Callable[[], tuple[Log, SqlLibrary]]) -> tuple[Log, SqlLibrary]:
-    from troubadour.execution.initial.rows import unread_columns
-
     try:
-        log, library = read()
-        unread = unread_columns(log, library)
-        return log, library.forgetting(unread) if unread else library
+        return read()
     except SchemaError as error:
         refuse(f"schema or procedures: {error}")
     except UnknownTable as error:

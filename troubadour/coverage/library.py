@@ -7,15 +7,39 @@ from __future__ import annotations
 
 from sql_semantics.frontend import dropped_indexes
 from sql_semantics.library import SqlLibrary
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import given_name
 from sql_semantics.values.unsettled import unsettled
 from troubadour.coverage.enforcement import enforcement
 from troubadour.coverage.scopes import Settled, keeps_time, levels_of, reads_states, settle, without
 from troubadour.execution.definitions import alterations_of, definitions_of, others_of
 from troubadour.execution.dialects import dialect_of
-from troubadour.execution.initial.rows import dangles, known_rows
+from troubadour.execution.initial.rows import dangles, known_rows, unread_columns
 from troubadour.isolation.levels import Scope
 from troubadour.model.log import Log
+
+
+def library_of(log: Log) -> SqlLibrary:
+    """The library of a log whose definitions are not followed one after the other. Raises as `library_for`."""
+    return _without_unread(log, _whole(log, dialect_of(log)))
+
+
+def _without_unread(log: Log, library: SqlLibrary) -> SqlLibrary:
+    """The library without columns whose initial values are not modelled."""
+    unread = unread_columns(log, library)
+    return library.forgetting(unread) if unread else library
+
+
+def _whole(log: Log, dialect: Dialect) -> SqlLibrary:
+    return SqlLibrary(
+        dialect,
+        log.header.schema,
+        log.header.procedures,
+        definitions_of(log),
+        alterations_of(log),
+        beside=others_of(log),
+        unsettled=unsettled(log.header.settings, dialect),
+    )
 
 
 def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary]:
@@ -24,23 +48,14 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
 
     Definitions are followed (`coverage.scopes`) where it is needed: where tables change that stand already, and where
     not every read takes one state. Real time tells at levels that keep it, or else the states that transactions read.
-    Raises SchemaError, Unsupported, UnknownTable.
+    Raises SchemaError, Unsupported, UnknownTable, LogError.
     """
     header = log.header
     enforced = enforcement(log, dialect_of(log))
     log = enforced.of(log)
     definitions, altered = definitions_of(log), alterations_of(log)
-    told = unsettled(header.settings, enforced.dialect)
-    library = SqlLibrary(
-        enforced.dialect,
-        header.schema,
-        header.procedures,
-        definitions,
-        altered,
-        beside=others_of(log),
-        unsettled=told,
-    )
-    whole = log, library
+    library = _whole(log, enforced.dialect)
+    whole = log, _without_unread(log, library)
     if not _needs_scopes(log, library, altered, isolation):
         return whole
     settled = settle(log, library.dialect) if keeps_time(log, isolation) else Settled()
@@ -66,11 +81,11 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
         changes=settled.changes,
         standing=standing,
         beside=others_of(log),
-        unsettled=told,
+        unsettled=library.unsettled,
     )
     if not library.dialect.rules.running.table_changes_recheck and dangles(known_rows(log, library), library.catalog):
         return whole  # a change of a table does not look at references, and ours does
-    return settled.told(log), library
+    return settled.told(log), _without_unread(log, library)
 
 
 def _needs_scopes(log: Log, library: SqlLibrary, altered: tuple[str, ...], isolation: str | None) -> bool:
