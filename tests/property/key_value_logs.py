@@ -19,10 +19,18 @@ SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)"
 
 
 def key_value_log(
-    seed: int, transactions: int, rows: int, *, values: str = "unique", spoilt: int = 0, sessions: int = 0
+    seed: int,
+    transactions: int,
+    rows: int,
+    *,
+    values: str = "unique",
+    spoilt: int = 0,
+    sessions: int = 0,
+    scans: bool = False,
 ) -> Log:
     """`values`: unique, repeated, counted (up), or swung (up and down). `spoilt`: so many reads have another version
-    of their row."""
+    of their row. `scans`: some transactions end with a write of all rows of some
+    values, or with an answer about all rows, which shows no key; a third of those has another version of one row."""
     rng = random.Random(f"key-value {seed}")
     state = dict.fromkeys(range(rows), 0)
     versions: dict[int, list[int]] = {key: [0] for key in state}
@@ -47,6 +55,19 @@ def key_value_log(
                 state[key] = rng.randrange(4) if repeats else count
                 done.append(_written(key, state[key]))
             versions[key].append(state[key])
+        if scans and rng.random() < 0.3:
+            least, put = rng.choice(list(state.values())), rng.randrange(90, 99)
+            raised = [key for key, value in state.items() if value > least]
+            for key in raised:
+                state[key] = state[key] + 1 if values in ("counted", "swung") else put
+                versions[key].append(state[key])
+            done.append(_raised(least, None if values in ("counted", "swung") else put, len(raised)))
+        if scans and rng.random() < 0.4:
+            shown = dict(state)
+            if spoilt and rng.random() < 0.3:
+                key = rng.randrange(rows)
+                shown[key] = rng.choice(versions[key])
+            done.append(_scanned(rng, shown))
         session = f"s{rng.randrange(sessions)}" if sessions else None
         found.append(Transaction(f"t{number + 1}", "committed", tuple(done), number + 1, session=session))
     for number, place, key in rng.sample(reads, min(spoilt, len(reads))):
@@ -78,3 +99,32 @@ def _written(key: int, value: int) -> Statement:
 
 def _counted(key: int, more: int) -> Statement:
     return Statement(f"UPDATE kv SET v = v {'+' if more > 0 else '-'} 1 WHERE k = $1", (key,), affected=1)
+
+
+def _raised(least: int, put: int | None, affected: int) -> Statement:
+    """A write of the rows whose value is more than `least`: counted up, or set."""
+    if put is None:
+        return Statement("UPDATE kv SET v = v + 1 WHERE v > $1", (least,), affected=affected)
+    return Statement("UPDATE kv SET v = $2 WHERE v > $1", (least, put), affected=affected)
+
+
+def _scanned(rng: random.Random, state: dict[int, int]) -> Statement:
+    """An answer about all rows."""
+    values, least = list(state.values()), rng.choice(list(state.values()))
+    above = tuple((value,) for value in values if value >= least)
+    match rng.choice(("all", "some", "sum", "count")):
+        case "all":
+            return Statement(
+                "SELECT v FROM kv ORDER BY k", results=(ObservedRows(("v",), tuple((v,) for v in values)),)
+            )
+        case "some":
+            return Statement(
+                "SELECT v FROM kv WHERE v >= $1 ORDER BY k", (least,), results=(ObservedRows(("v",), above),)
+            )
+        case "sum":
+            return Statement("SELECT sum(v) FROM kv", results=(ObservedRows(("sum",), ((sum(values),),)),))
+        case _:
+            counted = ((len(above),),)
+            return Statement(
+                "SELECT count(*) FROM kv WHERE v >= $1", (least,), results=(ObservedRows(("c",), counted),)
+            )

@@ -273,8 +273,9 @@ class _Maker:
         newest = (self._rules.latest and not self._rules.any_version) or self._rules.views
         if level.conflict is Conflict.COLUMNS or not (newest or level.write_conflict):
             return
+        by_version = newest or level.conflict is Conflict.VERSIONS
         for place, versions in self._versions.items():
-            found = None if versions.wild else counted(versions.initial, versions.written.values())
+            found = None if versions.wild else counted(versions.initial, versions.written.values(), newest=by_version)
             if found is None:
                 continue
             counter = Counter(self._number[place])

@@ -34,14 +34,16 @@ class Counted:
         return (value - self.first) * self.direction
 
 
-def counted(initial: Known, writes: Iterable[Written]) -> Counted | None:
-    """How a row is counted by all that may write it; None where some write does something else."""
+def counted(initial: Known, writes: Iterable[Written], *, newest: bool) -> Counted | None:
+    """How a row is counted by all that may write it; None where some write does something else. `newest`: each is of
+    the newest version; else one that leaves the row as it was may bring back an older one, as it conflicts with none.
+    """
     if not isinstance(initial, tuple):
         return None
     column: int | None = None
     direction = 0
     for written in writes:
-        if len(written.added) != len(initial):
+        if len(written.added) != len(initial) or not (newest or any(added != 0 for added in written.added)):
             return None
         for place, added in enumerate(written.added):
             if added == 0:

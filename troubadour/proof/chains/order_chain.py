@@ -235,11 +235,11 @@ class _Checker:
             return self._counts_of[place]
         level, accounts = self._level, self._accounts
         items = self._versions.writers(place)
-        to_newest = level.horizon.latest or level.write_conflict or self._reads_views
-        newest = level.conflict is not Conflict.COLUMNS and to_newest
-        told = newest and not any(place[0] in accounts.of(item).wild for item in items)
+        newest = level.horizon.latest or self._reads_views or level.conflict is Conflict.VERSIONS
+        adds = level.conflict is not Conflict.COLUMNS and (newest or level.write_conflict)
+        told = adds and not any(place[0] in accounts.of(item).wild for item in items)
         writes = [accounts.of(item).wrote[place] for item in items] if told else []
-        found = self._counts_of[place] = counted(self._versions.initial(place), writes)
+        found = self._counts_of[place] = counted(self._versions.initial(place), writes, newest=newest)
         return found
 
     def _counter(self, seen: Observation) -> tuple[Counted, int] | None:
