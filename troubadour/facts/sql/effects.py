@@ -16,8 +16,11 @@ from functools import cached_property
 from typing import Final, Literal
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint
-from sql_semantics.ir.walks.effects import written_tables
+from sql_semantics.ir.definitions import ChangeTables, CreateTable, DropTable
+from sql_semantics.ir.queries import BaseTable, Identified
+from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint, Update
+from sql_semantics.ir.walks.effects import columns_set, written_tables
+from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.terms import FALSE, Guard, Scalar, Term, conj, evaluate, is_concrete, items_of, metered
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
@@ -155,6 +158,30 @@ class Accounts:
         }
 
     @cached_property
+    def _lasting(self) -> dict[str, list[tuple[Value, ...]]]:
+        """The keys of the tables with few rows into which no transaction of the log inserts and from which none
+        deletes, and whose keys none updates: every state has the rows of the initial one there."""
+        problem, changed = self._problem, set[str]()
+        catalog, seen = problem.library.catalog, set[int]()
+        for item in range(len(problem.statuses)):
+            for statement in problem.prepared(item).statements:
+                program = statement.program
+                if program is None or program.read_only or id(program.statement) in seen:
+                    continue
+                bound = program.statement
+                seen.add(id(bound))
+                if isinstance(bound, CreateTable | DropTable | ChangeTables):
+                    return {}
+                changed |= {table for table, action in written_tables([bound], catalog) if action != "update"}
+                for table, columns in columns_set(bound, catalog):
+                    changed |= {table} if columns & set(self.places.get(table, ())) else set()
+        found: dict[str, list[tuple[Value, ...]]] = {name: [] for name in self.places if name not in changed}
+        for name, values in self.initial:
+            if name in found:
+                found[name].append(values)
+        return {name: keys for name, keys in found.items() if len(keys) <= SMALL_TABLE}
+
+    @cached_property
     def _keys(self) -> dict[str, list[Value]]:
         """Of the tables with a key of one column, what the initial rows have there; of those with few rows."""
         found: dict[str, list[Value]] = defaultdict(list)
@@ -190,13 +217,34 @@ class Accounts:
         tables = problem.library.catalog.tables
         problem.discovery = Discovery(tables, [name for name in tables if name in self.places])
         problem.closed_world = False
+        lasting: dict[str, list[tuple[Value, ...]]] = {}
         for statement in statements:
-            name_rows(statement, problem.discovery, problem.library.dialect)
+            named = name_rows(statement, problem.discovery, problem.library.dialect)
             name_kept_rows(statement, problem.discovery, problem.library.dialect, self._keys)
-        return _Alone(problem, item, self.places, latest=self._latest).account(statements)
+            read = _tables_of(statement) - named
+            lasting.update((table, self._lasting[table]) for table in read & self._lasting.keys())
+        for table, keys in lasting.items():
+            for key in keys:
+                problem.discovery.find(table, self.places[table], key)
+        return _Alone(problem, item, self.places, lasting, latest=self._latest).account(statements)
 
     def _written(self, statements: Sequence[PreparedStatement]) -> frozenset[str]:
         return _written(statements, self._problem)
+
+
+_RANGES: Final = (BaseTable, Identified, Update)
+
+
+def _tables_of(statement: PreparedStatement) -> frozenset[str]:
+    """The stored tables whose rows a statement looks for by its own text."""
+    if statement.program is None:
+        return frozenset()
+    found: frozenset[str] | None = statement.program.remembered.get("tables read")
+    if found is None:
+        parts = walk_parts(statement.program.statement)
+        names = [part.table if isinstance(part, Update) else part.name for part in parts if isinstance(part, _RANGES)]
+        found = statement.program.remembered["tables read"] = frozenset(names)
+    return found
 
 
 def _written(statements: Sequence[PreparedStatement], problem: Problem) -> frozenset[str]:
@@ -242,10 +290,20 @@ class _View(GuardedStates):
 
 
 class _Alone:
-    """One transaction by itself on the one state that it reads."""
+    """One transaction by itself on the one state that it reads. `lasting`: tables of which it is known which rows there
+    are, with the keys of these."""
 
-    def __init__(self, problem: Problem, item: int, places: Mapping[str, tuple[int, ...]], *, latest: bool) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        item: int,
+        places: Mapping[str, tuple[int, ...]],
+        lasting: Mapping[str, Sequence[tuple[Value, ...]]],
+        *,
+        latest: bool,
+    ) -> None:
         self._problem = problem
+        self._lasting = lasting
         self._item = item
         self._places = places
         self._states = StateMap(
@@ -261,7 +319,7 @@ class _Alone:
 
     def account(self, statements: Sequence[PreparedStatement]) -> Account:
         """What the answers tell. Raises Unsupported."""
-        answers = Answers(self._problem)
+        answers = Answers(self._problem, self._lasting)
         guards: list[Guard] = []
         wild: frozenset[str] = frozenset()
         for number, statement in enumerate(statements):
@@ -278,11 +336,22 @@ class _Alone:
                     raise Unsupported("savepoints beside writes to rows that are not named")
                 wild = _written(statements[number:], self._problem)
                 break
+        self._take_lasting()
         self._learn(guards)
         contradicts = conj(*guards) is FALSE or any(self._truth(guard) is False for guard in guards)
         found = Account(self._met(), {}, set(), wild, contradicts=contradicts, named=self._named())
         self._write(found)
         return found
+
+    def _take_lasting(self) -> None:
+        """Of a table whose rows are those of the initial state it is known which there are."""
+        for name, keys in self._lasting.items():
+            table, there = self._states.tables[name], set(keys)
+            table.take_discovered()
+            for row in table.rows:
+                if row.author is None:
+                    key = _key(self._initial(name, row.ordinal), self._places[name])
+                    self._facts.atoms["initial", name, row.ordinal] = key in there
 
     def _learn(self, guards: Sequence[Guard]) -> None:
         facts = self._facts

@@ -5,7 +5,7 @@ Does not know which states a transaction may read, nor what becomes of its write
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import ChangeTables, CreateTable, DropTable
@@ -29,10 +29,12 @@ from troubadour.problem.problem import Problem
 
 
 class Answers:
-    """The answers of one problem's statements. All raises of Unsupported carry the statement."""
+    """The answers of one problem's statements. All raises of Unsupported carry the statement. `told`: the tables of
+    which all rows are named, whatever a statement says."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, told: Iterable[str] = ()) -> None:
         self.problem = problem
+        self._told = frozenset(told)
         self._named: dict[tuple[int, int], frozenset[str]] = {}
 
     def guards(self, item: int, statement: PreparedStatement, view: GuardedStates) -> Iterator[Guard]:
@@ -86,7 +88,7 @@ class Answers:
         if named is None:
             named = name_rows(statement, self.problem.discovery, self.problem.library.dialect)
             self._named[item, statement.index] = named
-        return not view.undiscovered[statement.index] <= named
+        return not view.undiscovered[statement.index] <= named | self._told
 
     def _error(self, item: int, statement: PreparedStatement, view: GuardedStates) -> Guard:
         """Where the statement may have failed as observed; it has no effect."""
