@@ -19,7 +19,6 @@ from troubadour.order.engine import infer, is_for
 from troubadour.order.visibility import contradict_in_sets, unseen
 from troubadour.problem.problem import Problem
 from troubadour.proof.chains.visibility_chain import checked_visibility
-from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.values.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
@@ -68,7 +67,6 @@ REFUTERS: Mapping[str, Callable[[Problem, int, int], bool]] = {
     "visible_values": lambda problem, _, item: refuted_by_times(problem, item) is not None,
     "reachable_numbers": lambda problem, _, item: is_no_sum(problem, item) is not None,
     "unreachable_rows": lambda problem, _, item: was_never_so(problem, item),
-    "dependency_graph": lambda problem, place, _: contradicts_in_every_order(problem, place) is not None,
     "effects": lambda problem, _, item: contradicts_itself(problem, item),
     "visibility": lambda problem, place, _: is_unseen(problem, place),
 }

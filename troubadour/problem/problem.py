@@ -128,8 +128,6 @@ class Problem:
         self._dangles: bool | None = None
         self.guesses_readings = False
         """Whether readings are guessed of a log that tells little, too."""
-        self.writes: tuple[Any, ...] | None = None
-        """What `search.inference.dependency_graph` knows of all writes (None: not looked at yet; empty: nothing)."""
         self.numbers: dict[int | None, Any] = {}
         """What `search.inference.reachable_numbers` found of items that were not explained."""
         self.discovery = Discovery(library.catalog.tables, unknown)
@@ -162,7 +160,7 @@ class Problem:
         other.initial = {**self.initial, **rows}
         other.discovery = Discovery(self.library.catalog.tables, ())
         # what follows of other rows is not known of these
-        other.numbers, other.writes, other._dangles = {}, None, None
+        other.numbers, other._dangles = {}, None
         return other
 
     def guessing(self, rows: InitialRows) -> Problem:

@@ -25,7 +25,6 @@ from troubadour.proof.dirty_reads import is_refuted_dirty
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
-from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.values.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
@@ -124,16 +123,6 @@ def _never_so(question: Question) -> Refutation | None:
                 unseen=found,
             )
     return None
-
-
-def _moments_in_a_circle(question: Question) -> Refutation | None:
-    """What answers prove of the moments of transactions lines up in no order."""
-    if question.problem.order_recorded or question.failing in question.problem.aborted:
-        return None
-    items = contradicts_in_every_order(question.problem, question.verified)
-    if items is None:
-        return None
-    return Refutation(items, "what they saw of one another lines up in no order", every_order=True)
 
 
 NO_ONE_STATE = "its own answers contradict each other: no one state gives them"
@@ -309,7 +298,6 @@ REFUTERS: tuple[Refuter, ...] = (
     Refuter("no sum of what was added", _no_sum),
     Refuter("answers of no one state", _answers_contradict),
     Refuter("only order", _only_order, alone=True),
-    Refuter("moments in a circle", _moments_in_a_circle),
     Refuter("nothing that may be seen", _nothing_to_see),
     Refuter("no version in any order", _no_version_anywhere),
     Refuter("no version that times leave", _no_version_by_times),
