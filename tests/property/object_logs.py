@@ -4,10 +4,11 @@ likewise. Seeded. Does not know which level a log is correct at.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,9 @@ class Draft:
         return found
 
 
-def random_log(kind: str, seed: int, *, timed: bool = True) -> Draft:
-    """A log of 2 to 5 transactions on objects of one type, or of several; the same for the same seed."""
+def random_log(kind: str, seed: int, *, timed: bool = True, distinct: bool = False) -> Draft:
+    """A log of 2 to 5 transactions on objects of one type, or of several; the same for the same seed. `distinct`: of 3
+    to 7, and most values are written once."""
     rng = random.Random(f"{kind} objects {seed}")
     if kind == "mixed":
         types = {name: rng.choice(TYPES) for name in ("a", "b")[: rng.choice((1, 2, 2))]}
@@ -69,9 +71,10 @@ def random_log(kind: str, seed: int, *, timed: bool = True) -> Draft:
     policy = rng.choice(("serial", "snapshot", "stale", "stale", "row", "set", "set", "any"))
     states: list[State] = [{cell: draft.initial.get(cell, _nothing(types[cell[0]])) for cell in cells}]
     writes: list[State] = [{}]
-    for number in range(rng.choice((2, 3, 3, 4, 4, 5))):
+    fresh = itertools.count(100) if distinct else None
+    for number in range(rng.choice((3, 4, 5, 5, 6, 7) if distinct else (2, 3, 3, 4, 4, 5))):
         line: Json = {"id": f"t{number + 1}" if rng.random() < 0.9 else number + 1, "status": "committed"}
-        line["ops"], own = _run(rng, types, cells, states, writes, policy)
+        line["ops"], own = _run(rng, types, cells, states, writes, policy, fresh)
         if rng.random() < 0.08:
             line["status"] = "unknown"
         if rng.random() < 0.07:
@@ -123,6 +126,7 @@ def _run(
     states: Sequence[State],
     writes: Sequence[State],
     policy: str,
+    fresh: Iterator[int] | None = None,
 ) -> tuple[list[list[Any]], State]:
     newest = len(states) - 1
     state = newest if policy in ("serial", "snapshot") and rng.random() < 0.8 else rng.randrange(newest + 1)
@@ -155,6 +159,8 @@ def _run(
         value = rng.choice((0, 1, 1, 2, "1"))
         if kind == "counter":
             value = rng.choice((0, 1, 1, -1, 2, 2**62))
+        elif fresh is not None and rng.random() < 0.95:
+            value = next(fresh)
         operations.append([CHANGE[kind], name, key, value])
         if kind == "set":
             own[cell] = own.get(cell, frozenset()) | {value}

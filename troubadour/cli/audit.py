@@ -13,7 +13,18 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import Report, emit, library_of, load, opened, progress_bar, refuse, warn
+from troubadour.cli.common import (
+    Report,
+    as_sql,
+    emit,
+    library_of,
+    load,
+    load_either,
+    opened,
+    progress_bar,
+    refuse,
+    warn,
+)
 from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, Work, supervise
 from troubadour.coverage.reduced import nothing_of
@@ -24,8 +35,11 @@ from troubadour.model.log import Header, Log, LogError
 from troubadour.model.verdict import Claim, Coverage, StatementRef, Status, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sql_semantics.library import SqlLibrary
     from troubadour.audit.driver import Options
+    from troubadour.model.objects import ObjectLog
 
 Told = dict[str, int | str]
 """What is known of a log whose audit is stopped: its level and its counts; empty where it was not read to its end."""
@@ -302,12 +316,12 @@ class Request:
             with as_logs(self.source, self.logs) as logs:
                 if self.isolation is not None and self.isolation not in LEVELS:
                     refuse(f"--isolation: {unknown_level(self.isolation, load(logs).header.dialect)}")
-                log = load(logs, streamed=self.account.certificate is not None)
+                found, log = self._read(logs)
             told |= _told_of(log)
             work.tell(json.dumps(told).encode())
             if self.survey.wanted:
                 return self._tell_levels(log)
-            verdict = self._decide(log)
+            verdict = (None if found is None else self._decide_objects(found)) or self._decide(log)
             if self.judging.asks and verdict.claim is not None:
                 verdict = _asked(verdict, verdict.claim, *opened(log, self.isolation), self.judging.dsn)
             self._write_witness(verdict)
@@ -327,6 +341,28 @@ class Request:
         self._write_reproduction(verdict, log)
         self._print(verdict, log)
         return EXIT[verdict.status]
+
+    def _read(self, logs: Sequence[str]) -> tuple[ObjectLog | None, Log]:
+        """A log of operations on objects, where it is one that facts and order may decide, and the log in SQL."""
+        from troubadour.model.objects import ObjectLog
+
+        if self.account.certificate is not None:
+            return None, load(logs, streamed=True)
+        found = load_either(logs)
+        log = as_sql(found)
+        recorded = self.order == "recorded" or self.max_staleness is not None
+        return (found if isinstance(found, ObjectLog) and not recorded else None), log
+
+    def _decide_objects(self, log: ObjectLog) -> Verdict | None:
+        from troubadour.audit.objects.decide import ObjectOptions, decide_objects
+        from troubadour.audit.objects.second import by_sql
+
+        judging = self.judging
+        options = ObjectOptions(self.isolation, judging.unobserved, judging.minimum)
+        try:
+            return decide_objects(log, options, by_sql)
+        except LogError as error:
+            refuse(str(error))
 
     def stopped(self, reason: str, told: Told) -> int:
         """Print that there is no verdict, for this reason, with what was told of the log; the exit status."""

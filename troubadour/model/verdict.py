@@ -107,7 +107,8 @@ class Verdict(msgspec.Struct, frozen=True):
     account came to, where there was one. `coverage`: what was judged of the log. `claim`: what a violation says of one
     statement. `core_scope`: whether the core contradicts itself in every order that the level allows, or in the one
     that was tried last, where the others were excluded otherwise. `account`: the anomaly that a violation is, and
-    why. `stats`: what the steps of the audit came to, where that was asked for, those first that took most."""
+    why. `engine`: which step decided, where it was none of the search's (``dependencies``: facts and order alone).
+    `stats`: what the steps of the audit came to, where that was asked for, those first that took most."""
 
     status: Status
     isolation: str
@@ -132,6 +133,7 @@ class Verdict(msgspec.Struct, frozen=True):
     coverage: Coverage | None = None
     claim: Claim | None = None
     account: Account | None = None
+    engine: str | None = None
     stats: tuple[StepCount, ...] = ()
 
     def left_open(self, reason: str, **more: Any) -> Verdict:

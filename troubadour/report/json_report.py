@@ -49,6 +49,8 @@ def _engine(verdict: Verdict) -> str | None:
     """Which step decided."""
     if verdict.status is Status.UNDECIDED:
         return None
+    if verdict.engine is not None:
+        return verdict.engine
     examined = verdict.certificate
     by_certificate = examined is not None and examined.status is Standing.ACCEPTED
     return "certificate" if by_certificate or verdict.scope is Scope.CERTIFICATE else "search"

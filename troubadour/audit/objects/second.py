@@ -1,0 +1,91 @@
+"""A core decided a second time: its transactions alone, and what they read, as SQL before the general audit.
+
+Does not know how the core was found.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
+
+from troubadour.formats.objects.read import kept
+from troubadour.model.objects import ABORTED, COMMITTED, READ, UNREAD, ObjectLog
+from troubadour.model.verdict import Status
+
+MANY = 24
+"""Transactions beyond which the general audit is not asked: it would not decide them in the time of the first."""
+
+SECONDS = 2.0
+"""Effort of the second decision, in seconds of an idle machine."""
+
+
+def core_log(log: ObjectLog, members: Iterable[int], operations: Iterable[int]) -> ObjectLog | None:
+    """The core's transactions with what they do to the keys of some operations, and before these the writers of what
+    they read there, of which nothing is observed; None where these are many."""
+    members = set(members)
+    cells = {(log.subjects[at], log.keys[at]) for at in operations}
+    told = [
+        at
+        for one in members
+        for at in range(log.first[one], log.first[one + 1])
+        if log.kinds[at] == READ and log.values[at] != UNREAD and (log.subjects[at], log.keys[at]) in cells
+    ]
+    wanted = {(log.subjects[at], log.keys[at], value) for at in told for value in _values(log, at)}
+    writers = _writers(log, wanted) - members
+    if len(members) + len(writers) > MANY:
+        return None
+    rank = {place: number for number, place in enumerate(log.order)}
+    places = sorted(members | writers, key=rank.__getitem__)
+    small = kept(log, places)
+    small.order.extend(range(len(places)))
+    _narrow(small, cells, {number for number, place in enumerate(places) if place in writers})
+    for number, place in enumerate(places):
+        if log.statuses[place] != ABORTED and place in members:
+            small.statuses[number] = COMMITTED
+    return small
+
+
+def by_sql(core: ObjectLog, level: str) -> Status:
+    """What the general audit of its SQL says of a core."""
+    from troubadour.audit.driver import Options, audit
+    from troubadour.coverage.library import library_for
+    from troubadour.formats.objects.expand import expanded
+
+    return audit(*library_for(expanded(core), level), Options(level, effort=SECONDS)).status
+
+
+def _writers(log: ObjectLog, wanted: set[tuple[int, int, int]]) -> set[int]:
+    """The transactions that write some values to some keys."""
+    if not wanted:
+        return set()
+    keys, values = (np.array([one[number] for one in wanted], np.int64) for number in (1, 2))
+    change = np.frombuffer(log.kinds, np.uint8) != READ
+    of_key = np.isin(np.frombuffer(log.keys, np.int64), keys)
+    near = np.flatnonzero(change & of_key & np.isin(np.frombuffer(log.values, np.int64), values)).tolist()
+    found = [at for at in near if (log.subjects[at], log.keys[at], log.values[at]) in wanted]
+    return {int(np.searchsorted(np.frombuffer(log.first, np.int64), at, side="right")) - 1 for at in found}
+
+
+def _values(log: ObjectLog, at: int) -> list[int]:
+    """What a read shows, as values that were written."""
+    code = log.values[at]
+    if log.objects[log.subjects[at]].type in ("list", "set"):
+        return list(log.sequences.at(code))
+    return [code]
+
+
+def _narrow(log: ObjectLog, cells: set[tuple[int, int]], blind: set[int]) -> None:
+    """Keep the operations on some keys, and of the `blind` the changes alone."""
+    kept_at = []
+    first = [0]
+    for place in range(len(log)):
+        for at in range(log.first[place], log.first[place + 1]):
+            if (log.subjects[at], log.keys[at]) in cells and (log.kinds[at] != READ or place not in blind):
+                kept_at.append(at)
+        first.append(len(kept_at))
+    log.kinds = bytearray(log.kinds[at] for at in kept_at)
+    log.subjects = array("H", (log.subjects[at] for at in kept_at))
+    log.keys, log.values = (array("q", (column[at] for at in kept_at)) for column in (log.keys, log.values))
+    log.first = array("q", first)
