@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from troubadour.cli.log import log
 from troubadour.formats import read_log
 from troubadour.model.log import Log, Transaction
-from troubadour.tools.domains import Domain, renamed
+from troubadour.tools.anonymize.domains import Domain, renamed
 
 SCHEMA = [
     "CREATE TABLE users (id INT PRIMARY KEY, code SMALLINT NOT NULL, token UUID)",

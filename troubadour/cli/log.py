@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from troubadour.cli.importing import from_option, import_histories
 from troubadour.formats import write_log, write_objects
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
-from troubadour.model.log import Header, LogError, Transaction
+from troubadour.model.log import Header, Log, LogError, Transaction, TransactionId
 from troubadour.model.objects import ObjectLog
+from troubadour.model.verdict import Verdict
 from troubadour.report.transactions import operation_lines, transaction_lines
 
 LOGS = click.argument("logs", metavar="LOG...", nargs=-1, required=True)
@@ -380,12 +381,15 @@ def _mended(path: Path, dry_run: bool, out: Path | None) -> tuple[bool, int, int
 def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
     """Replace every text and every id in a log by another, and show that the verdict is the same.
 
-    Equal texts become equal ones, and they sort as before; transactions, sessions, clocks and aliases get other names;
-    comments, error messages, ids of the DBMS and settings that nothing depends on go. Statements that do more with
-    texts (LIKE, length, concatenation, casts, ...) are refused, and the construct is named: exit status 3. Integers and
-    UUIDs are replaced as well where they are only compared and handed on; columns of which more is made (sums,
+    Equal texts become equal ones, and they sort as before, within arrays, rows, enums, bytes and JSON, too;
+    transactions, sessions, clocks and aliases get other names; comments, error messages, ids of the DBMS and settings
+    that nothing depends on go. Statements that do more with texts (LIKE, length, concatenation, ...) are refused, and
+    the construct is named: exit status 3. Texts that are numbers stay where a statement reads them as such. Integers
+    and UUIDs are replaced as well where they are only compared and handed on; columns of which more is made (sums,
     literals in a statement, sequences) keep theirs, and are named with the reason. Other numbers, dates, and the names
-    of tables and columns stay as they are.
+    of tables, columns and types stay as they are.
+
+    Of a log of operations on objects, keys, values and elements are replaced; counters keep their numbers.
 
     \b
     Example:
@@ -393,31 +397,46 @@ def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
     """
     from troubadour.audit.driver import Options
     from troubadour.audit.driver import audit as decide
-    from troubadour.tools.anonymize import Anonymizer
+
+    def judged(log: Log) -> Verdict:
+        return decide(log, library_of(log), Options(isolation), lambda phase, done, total: None)
 
     found = load_either(logs)
-    if isinstance(found, ObjectLog):
-        refuse("anonymize: not for a log of operations on objects; troubadour log expand writes it as SQL, which is")
     try:
-        before = decide(found, library_of(found), Options(isolation), lambda phase, done, total: None)
-        anonymizer = Anonymizer(found, library_of(found))
-        _write(logs, out, anonymizer.header(), anonymizer.transactions)
+        before = judged(as_sql(found))
+        ids, kept = _anonymized(logs, out, found, isolation)
     except LogError as error:
         refuse(str(error))
     except Unsupported as error:
-        out.unlink(missing_ok=True)
         warn(f"cannot be anonymized: {error.construct}")
         raise click.exceptions.Exit(3) from error
-    other = load((str(out),))
-    after = decide(other, library_of(other), Options(isolation), lambda phase, done, total: None)
-    failing = None if before.failing_transaction is None else anonymizer.ids[before.failing_transaction]
+    after = judged(as_sql(load_either((str(out),))))
+    failing = None if before.failing_transaction is None else ids[before.failing_transaction]
     expected = (before.status, before.verified_prefix, failing)
     if expected != (after.status, after.verified_prefix, after.failing_transaction):
         out.unlink(missing_ok=True)
         refuse(f"the verdict would be another ({before.status.value}, then {after.status.value}): nothing is written")
-    for name, reason in anonymizer.kept():
+    for name, reason in kept:
         emit(f"{name} keeps its values: {reason}")
     emit(f"verdict before and after: {before.status.value}, {before.verified_prefix:,} transactions explained")
+
+
+def _anonymized(
+    logs: Iterable[str], out: Path, found: Log | ObjectLog, isolation: str | None
+) -> tuple[Mapping[TransactionId, str], Iterable[tuple[str, str]]]:
+    """Write the log without what it says; gives the new names of its transactions, and what keeps its values, with the
+    reason. Raises Unsupported, LogError."""
+    from troubadour.tools.anonymize import Anonymizer, without_names
+
+    if isinstance(found, ObjectLog):
+        other, ids = without_names(found)
+        _write_objects(logs, out, lambda: other)
+        return ids, [
+            (one.name, "no other numbers have the same sums") for one in found.objects if one.type == "counter"
+        ]
+    anonymizer = Anonymizer(*opened(found, isolation))
+    _write(logs, out, anonymizer.header(), anonymizer.transactions)
+    return anonymizer.ids, anonymizer.kept()
 
 
 @contextmanager

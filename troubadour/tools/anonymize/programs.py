@@ -54,8 +54,8 @@ from sql_semantics.ir.statements import (
 )
 from sql_semantics.ir.walks.nesting import expressions_of, nested
 from sql_semantics.ir.walks.traverse import columns_read
-from troubadour.tools.domains import Place
-from troubadour.tools.flow import Flow, Frame, Row, answer, column, variable
+from troubadour.tools.anonymize.domains import Place
+from troubadour.tools.anonymize.flow import Flow, Frame, Row, answer, column, variable
 
 SILENT = (
     Truncate

@@ -58,7 +58,7 @@ from sql_semantics.ir.queries import (
 )
 from sql_semantics.ir.routines import Routine
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
-from troubadour.tools.domains import Domains, Place
+from troubadour.tools.anonymize.domains import Domains, Place
 
 EQUAL = frozenset({"=", "<>", "is_distinct", "is_not_distinct"})
 COMPARING = EQUAL | {"<", "<=", ">", ">="}

@@ -12,9 +12,9 @@ from uuid import UUID
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
 from troubadour.model.values import REDACTED
-from troubadour.tools.domains import Place, renamed
-from troubadour.tools.flow import column
-from troubadour.tools.programs import ProgramFlow
+from troubadour.tools.anonymize.domains import Place, renamed
+from troubadour.tools.anonymize.flow import column
+from troubadour.tools.anonymize.programs import ProgramFlow
 
 
 class Numbers:
@@ -24,9 +24,13 @@ class Numbers:
         self._catalog = catalog
         self.flow = ProgramFlow(catalog)
         if initial_unknown:
-            self.flow.unknown = self.flow.unknown or "initial rows that are not known"
+            self.keep("initial rows that are not known")
         self._met: dict[Place, set[int]] = {}
         self._maps: dict[Place, Mapping[int, int]] | None = None
+
+    def keep(self, reason: str) -> None:
+        """All values stay."""
+        self.flow.unknown = self.flow.unknown or reason
 
     def meet(self, place: Place, value: Any, type: SqlType | None) -> None:
         """A value of the log, and where it stands."""
@@ -58,7 +62,7 @@ class Numbers:
         """The columns of numbers and UUIDs whose values stay, with the reason."""
         maps = self._replacements()
         for table in self._catalog.tables.values():
-            for index, item in enumerate(table.columns):
+            for index, item in enumerate(table.columns if " (definition " not in table.name else ()):
                 place = column(table.name, index)
                 if _is_id(item.type) and table.query is None and self.flow.domains.root(place) not in maps:
                     domain = self.flow.domains.of(place)
