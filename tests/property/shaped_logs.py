@@ -142,7 +142,7 @@ def shaped_log(seed: int, dialect: str, folder: Path) -> Log:
         if place < 3:
             texts = [next(text for text in _WRITES[dialect] if "INSERT INTO t VALUES" in text)]
         statements = [_statement(rng, dialect, text, place) for text in texts]
-        stale = store.newest > 2 and not writes and rng.random() < 0.3
+        stale = store.newest > 2 and not writes and rng.random() < 0.6
         at = rng.randrange(1, store.newest) if stale else store.newest
         view = WitnessView(store, place, store.newest, hidden=frozenset(range(at + 1, store.newest + 1)))
         entry: dict[str, Any] = {"id": f"{MARK}{place}", "status": "committed"}
