@@ -135,12 +135,15 @@ def shaped_log(seed: int, dialect: str, folder: Path) -> Log:
     library = library_of(read_log([path]))
     store = Store(library, {"t": []})
     lines = [header]
-    for place in range(1, rng.randint(4, 10)):
-        writes = place < 3 or rng.random() < 0.5
+    last = rng.randint(4, 9)
+    for place in range(1, last + 1):
+        writes = place < 3 or (place < last and rng.random() < 0.5)
         usable = [text for text in _SELECTS[dialect] if ordered or not _ORDERS.search(text)]
         texts = [rng.choice(_WRITES[dialect] if writes else usable) for _ in range(rng.choice((1, 1, 2)))]
         if place < 3:
             texts = [next(text for text in _WRITES[dialect] if "INSERT INTO t VALUES" in text)]
+        if place == last:
+            texts = ["SELECT * FROM t"]
         statements = [_statement(rng, dialect, text, place) for text in texts]
         stale = store.newest > 2 and not writes and rng.random() < 0.6
         at = rng.randrange(1, store.newest) if stale else store.newest
