@@ -5,6 +5,7 @@ For whoever can ask the product itself whether that is so. Does not know engines
 
 from __future__ import annotations
 
+from troubadour.model.account import Edge
 from troubadour.model.verdict import Claim
 from troubadour.problem.problem import Problem
 from troubadour.search.found import Found
@@ -13,8 +14,8 @@ STATES = 16
 """The newest states before the failing transaction that are told."""
 
 
-def claim_of(problem: Problem, found: Found) -> Claim | None:
-    """The claim that a failure makes, None where it is not about an answer."""
+def claim_of(problem: Problem, found: Found, garbage: Edge | None = None) -> Claim | None:
+    """The claim that a failure makes, None where it is not about an answer. `garbage`: as of `Claim`."""
     failure = found.failure
     if failure is None or failure.condition not in ("observation", "error") or failure.statement is None:
         return None
@@ -25,4 +26,4 @@ def claim_of(problem: Problem, found: Found) -> Claim | None:
         known = {name: tuple(row for _, row in some) for name, some in rows.items() if some is not None}
         if len(known) == len(rows) and known not in told:
             told.append(known)
-    return Claim(problem.transaction(failure.item).id, failure.statement, tuple(told))
+    return Claim(problem.transaction(failure.item).id, failure.statement, tuple(told), garbage)

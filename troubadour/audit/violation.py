@@ -221,7 +221,7 @@ def _violation(question: Question, refutation: Refutation, core: Core) -> Verdic
         scope=scope,
         explanation=text,
         notes=notes,
-        claim=claim_of(problem, found),
+        claim=claim_of(problem, found, refutation.garbage),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from sql_semantics.values.types import Value
-from troubadour.model.account import Account
+from troubadour.model.account import Account, Edge
 from troubadour.model.certificate import Examined
 from troubadour.model.log import TransactionId
 from troubadour.model.witness import Witness
@@ -78,11 +78,13 @@ class Coverage(msgspec.Struct, frozen=True):
 
 class Claim(msgspec.Struct, frozen=True):
     """That a statement of a transaction, by its 0-based index, does not answer what was observed in any of `states`,
-    each with the rows of every table as SQL values."""
+    each with the rows of every table as SQL values. `garbage`: what it read of a row that is in no version of it, where
+    one order alone is left."""
 
     transaction: TransactionId
     statement: int
     states: tuple[Mapping[str, tuple[tuple[Value, ...], ...]], ...]
+    garbage: Edge | None = None
 
 
 class StepCount(msgspec.Struct, frozen=True):

@@ -170,3 +170,27 @@ def is_allowed(problem: Problem, items: Sequence[int]) -> bool:
 def is_total(problem: Problem, items: Sequence[int]) -> bool:
     """Whether the level leaves these transactions, in this order, no other order."""
     return all(must_precede(problem, earlier, later) for earlier, later in pairwise(items))
+
+
+def is_only_order(problem: Problem, items: Sequence[int]) -> bool:
+    """Whether the level leaves these transactions no other order than this one, in which each reads what all before it
+    left and nothing else, and all others stand behind the last."""
+    if problem.order_recorded or problem.discovery.unknown or not items:
+        return False
+    levels = [problem.levels[item] for item in (items[0], items[-1])]
+    if not all(level.real_time or level.horizon.at_start for level in levels):
+        return False
+    if not all(_is_next(problem, earlier, later) for earlier, later in pairwise(items)):
+        return False
+    last, placed = items[-1], set(items)
+    others = (item for item in (*problem.committed, *problem.unknown) if item not in placed)
+    return all(must_precede(problem, last, other) for other in others)
+
+
+def _is_next(problem: Problem, earlier: int, later: int) -> bool:
+    """Whether the second comes after the first and sees it, in every order."""
+    level = problem.levels[later]
+    if level.dirty or level.visible is not Visible.STATE or level.scope is Scope.ROW:
+        return False
+    sees = level.horizon.latest or in_snapshot(problem.times[earlier], problem.times[later]) is True
+    return sees and must_precede(problem, earlier, later)

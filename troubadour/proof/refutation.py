@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from troubadour.model.account import Edge
 from troubadour.problem.orders import is_total
 from troubadour.problem.problem import Problem
 from troubadour.proof.cores.core import Core, find_core
@@ -26,7 +27,8 @@ class Refutation:
     contradiction as it was decided a second time, where the refutation has one of its own. `says`: the explanation,
     where the refutation knows better than the failure that was met. `blamed`: the item to blame, where that is not the
     one that a search failed at. `bounded`: states too old to be read (--max-staleness) were not looked at. `unseen`:
-    the row that was seen as it never was, where that is what refutes."""
+    the row that was seen as it never was, where that is what refutes. `garbage`: what was read of a row that is in no
+    version of it, where one order alone is left."""
 
     transactions: frozenset[int]
     reason: str
@@ -37,6 +39,7 @@ class Refutation:
     blamed: int | None = None
     bounded: bool = False
     unseen: Unreachable | None = None
+    garbage: Edge | None = None
 
 
 @dataclass

@@ -22,6 +22,7 @@ from troubadour.proof.cores.core import Core
 from troubadour.proof.cores.few_in_every_order import MEMBERS, Meter, few_in_every_order
 from troubadour.proof.cores.sums_core import core_of_sums, two_readers, writers_of_row, writers_of_sums
 from troubadour.proof.dirty_reads import is_refuted_dirty
+from troubadour.proof.nothing_overlaps import only_state
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
@@ -294,6 +295,7 @@ REFUTERS: tuple[Refuter, ...] = (
     Refuter("row that was never so", _never_so, Stage.LOOKED_AT, alone=True),
     Refuter("no version, committed or not", _no_version_at_all, dirty=True, alone=True),
     Refuter("times that contradict each other", _times_contradict, alone=True),
+    Refuter("nothing that overlaps it", only_state, alone=True),
     Refuter("every order tried", _every_order_tried),
     Refuter("no sum of what was added", _no_sum),
     Refuter("answers of no one state", _answers_contradict),

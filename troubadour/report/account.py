@@ -33,7 +33,7 @@ def full_rows(account: Account) -> Rows:
         rows.append(("read from", account.basis))
     if account.holds:
         rows.append(("holds", f"up to there the log is correct at {', '.join(account.holds)}"))
-    else:
+    elif account.anomaly != "garbage-read":  # which no level explains
         rows.append(("holds", "up to there no weaker level was found to hold"))
     rows.append(("assumed", "no client outside the log wrote to its tables"))
     rows += [("next" if number == 0 else "", text) for number, text in enumerate(account.next)]

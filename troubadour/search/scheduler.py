@@ -22,7 +22,7 @@ from troubadour.order.engine import Conflict, Steps, certain_of, completed, may_
 from troubadour.order.history import applies
 from troubadour.order.saturation import Known
 from troubadour.problem.budget import OutOfUnits
-from troubadour.problem.orders import must_precede
+from troubadour.problem.orders import is_only_order, must_precede
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exact import SMALL, Exact, untold_choice
 from troubadour.search.found import Found
@@ -32,7 +32,7 @@ from troubadour.search.repair.mending import repair, repair_nearby
 from troubadour.search.repair.moves.read_chain import read_chain
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.execute import Failure
-from troubadour.search.schedule.placement import UNSUPPORTED, Forgotten
+from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED, Forgotten
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
 from troubadour.search.symbolic.cegar import Unresolved
@@ -219,6 +219,9 @@ class Search:
         if isinstance(placed, Found):
             return placed, False
         failure = placed
+        if failure is not None and self._has_one_state(item, failure):
+            order = [*(placement.item for placement in self.frontier.trace.placements), item]
+            return Found(self.frontier.trace, index, failure, order), False
         if failure is not None and (self._brief or self.problem.levels[item].scope is Scope.ROW):
             added = self._add_up(index, failure)
             if added is not None or item in self.frontier.placed:
@@ -321,7 +324,7 @@ class Search:
         rules = self._tightened
         if failure is None or not rules.some:
             return failure
-        if self._brief:
+        if self._brief or self._has_one_state(item, failure):
             rules.loosen()
             return self.frontier.place(item, runs=FIRST_RUNS)
         goes_by_sessions = rules.patient and self._goes_by_sessions()
@@ -339,6 +342,16 @@ class Search:
             return None
         rules.loosen()
         return self.frontier.place(item, runs=FIRST_RUNS)
+
+    def _has_one_state(self, item: int, failure: Failure) -> bool:
+        """Whether nothing overlaps an item, nor those before it, so that no mending helps."""
+        trace = self.frontier.trace
+        if self._is_followed or failure.condition not in SEMANTIC or isinstance(trace, SymbolicTrace):
+            return False
+        if self.problem.free.pending or item in self.problem.aborted:
+            return False
+        placed = [one.item for one in trace.placements if one.item not in self.problem.aborted]
+        return is_only_order(self.problem, [*placed, item])
 
     def _is_likely(self, item: int) -> bool:
         """Where each row read may be of a state of its own, whether the item has a place as servers would have it, also

@@ -140,6 +140,9 @@ class _Builder:
         """The account; None where the prefix is too long."""
         ids = [transaction.id for transaction in self._log.transactions]
         failing = ids.index(self._core[0])
+        garbage = None if self._verdict.claim is None else self._verdict.claim.garbage
+        if garbage is not None:
+            return self._account(_Told(ANOMALIES["garbage-read"], (garbage,)), (), self._difference(), None)
         if self._level is None or failing >= LARGEST:
             return None
         holds: tuple[str, ...] = ()
@@ -171,6 +174,11 @@ class _Builder:
         if told.anomaly.name == "unclassified" and self._verdict.scope is not Scope.EVERY_ORDER:
             return None  # another order may explain it
         lost = None if rerun is None or _is_of_concurrent(told, self._log) else self._lost(failing)
+        return self._account(told, holds, difference, lost)
+
+    def _account(
+        self, told: _Told, holds: tuple[str, ...], difference: Difference | None, lost: Lost | None
+    ) -> Account:
         anomaly = told.anomaly if lost is None else ANOMALIES["lost-commit"]
         return Account(
             anomaly.name,
