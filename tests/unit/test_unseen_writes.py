@@ -18,7 +18,6 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.problem.problem import Problem
-from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import separate_ahead
 from troubadour.search.repair.moves.reassign_reads import revise
 from troubadour.search.repair.moves.snapshot_cut import separate
@@ -124,52 +123,6 @@ def placed_in(frontier: Frontier) -> list[str]:
 def item_of(frontier: Frontier, name: str) -> int:
     """A transaction's item."""
     return next(item for item in frontier.problem.judged if frontier.problem.transaction(item).id == name)
-
-
-@pytest.mark.parametrize(("seen", "found"), [(-10, True), (1, False)])
-def test_whoever_missed_one_commit_is_found_by_that_alone(seen: int, found: bool, tmp_path: Path) -> None:
-    frontier = frontier_of(missed(1, seen), tmp_path / "log.jsonl", ["a0", "b0", "c0"])
-    reader = item_of(frontier, "r0")
-    assert frontier.place(reader) is not None
-    assert read_without_one(frontier, reader) is found
-    assert placed_in(frontier) == (["b0", "a0", "c0", "r0"] if found else ["a0", "b0", "c0"])
-
-
-@pytest.mark.parametrize(
-    ("sums", "placed"),
-    [
-        ((4, 5), ["o", "e", "n", "r"]),
-        ((4, 7), ["o", "e", "n", "r"]),
-        ((4, 6), ["o", "n", "r", "e"]),
-        ((6, 7), ["n", "o", "e", "r"]),
-        ((4, 3), ["e", "n", "o"]),
-    ],
-)
-def test_a_later_statement_may_have_seen_what_the_first_did_not(
-    sums: tuple[int, int], placed: list[str], tmp_path: Path
-) -> None:
-    """Of *e* (1), *n* (2) and *o* (4) only *o* was answered before the reader's first statement was sent."""
-    writers = [
-        transaction(name, begun, 60, f"UPDATE kv SET v = {value} WHERE k = '{key}'")
-        | {"returned": over, "end": {"invoked": 50 + begun, "returned": over}}
-        for name, begun, over, key, value in [("e", 0, 400, "x", 1), ("n", 1, 500, "y", 2), ("o", 2, 100, "z", 4)]
-    ]
-    reader = transaction("r", 150, 320, "SELECT SUM(v) FROM kv")
-    columns = {"columns": ["sum"]}
-    reader["statements"] = [
-        {
-            "sql": "SELECT SUM(v) FROM kv",
-            "invoked": sent,
-            "returned": sent + 50,
-            "result": columns | {"rows": [[value]]},
-        }
-        for sent, value in zip((150, 250), sums, strict=True)
-    ]
-    frontier = frontier_of(iter([*writers, reader]), tmp_path / "log.jsonl", ["e", "n", "o"])
-    item = item_of(frontier, "r")
-    assert frontier.place(item) is not None
-    assert separate(frontier, item) or separate(frontier, item, in_parts=True) is (len(placed) > len(writers))
-    assert placed_in(frontier) == placed
 
 
 @pytest.mark.parametrize(("seen", "placed"), [(10, ["w", "r", "a"]), (12, ["a"])])

@@ -12,7 +12,6 @@ from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
 from troubadour.order.engine import Steps, infer, is_for
 from troubadour.problem.problem import Problem
-from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.exact import SMALL
 from troubadour.search.found import Found
@@ -168,7 +167,7 @@ class Unhinted:
         return self._all_placed() if values.kept else None
 
     def _ordered(self) -> Found | None:
-        """In hint order as it stands, by clocks put beside one another, or along what the engine infers."""
+        """In hint order as it stands, nearly so, or along what the engine infers."""
         problem = self._problem
         if not is_for(problem) or problem.leaves_readings_open:
             return None
@@ -177,8 +176,6 @@ class Unhinted:
             return self._all_placed()
         budget = problem.budget
         if budget.attempt("file's order, in layers", self._nearly_in_layers):
-            return self._all_placed()
-        if budget.attempt("clocks aligned", lambda: aligned_order(problem, self._explained) is not None):
             return self._all_placed()
         with budget.step("engine") as tally:
             found = self._inferred()

@@ -18,16 +18,14 @@ from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import sent_after
 from troubadour.problem.orders import may_have_seen
 from troubadour.problem.problem import OutOfTime
-from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
-from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise, revise_several
-from troubadour.search.repair.moves.reread_set import reread_sets
+from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import swap_seen
 from troubadour.search.repair.moves.window import weave
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
-from troubadour.search.symbolic.abstract_refutation import is_refuted, is_refuted_after
+from troubadour.search.symbolic.abstract_refutation import is_refuted_after
 from troubadour.search.symbolic.trace import SymbolicTrace
 
 REACH = 24
@@ -45,29 +43,11 @@ RECENT = 96
 NEAREST = 6
 """How many transactions of unknown outcome are tried."""
 
-SHORT_REACH = 6
-"""How far back from the newest state one of unknown outcome is tried."""
-
-TAKEN_BACK = 120
-"""How far back one that was taken to have happened is looked for."""
-
-UNKNOWN_REACH = 8
-"""How far from where its commit was sent a transaction of unknown outcome is tried."""
-
 SEPARATED_FIRST = 160
 """Placements spent on telling what a transaction saw from what it did not, before other readings are tried."""
 
 SEPARATED_NEXT = 1500
 """The same before several readings are changed at once, which takes longer."""
-
-ONE_ANEW = 2000
-"""Placements spent on changing the reading of one earlier transaction and the order with it."""
-
-TWO_ANEW = 20_000
-"""The same of two."""
-
-TWO_ANEW_BRIEFLY = 5000
-"""The same where the item may wait for those that come next."""
 
 HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
@@ -85,15 +65,12 @@ Move = tuple[str, Callable[[], bool]]
 
 @dataclass(slots=True)
 class _Case:
-    """An item without a place. `pending`: those of unknown outcome that it may have seen, the likeliest first;
-    `hopeless`: no order can help."""
+    """An item without a place. `pending`: those of unknown outcome that it may have seen, the likeliest first."""
 
     frontier: Frontier
     item: int
-    unknown: Sequence[int]
     thorough: bool
     pending: list[int]
-    hopeless: bool = False
 
     @property
     def symbolic(self) -> bool:
@@ -109,11 +86,6 @@ class _Case:
         """Whether the times leave it open that the item has seen the other one."""
         return may_have_seen(self.frontier.problem, other, self.item)
 
-    def is_hopeless(self) -> bool:
-        """Whether case analysis rules the item out with all that may stand before it; kept."""
-        self.hopeless = _is_hopeless(self.frontier, self.item, self.pending)
-        return self.hopeless
-
 
 ONE_ANEW_FIRST = 2
 """Ways to read one earlier transaction anew that are tried before it is asked whether there is any order."""
@@ -122,80 +94,59 @@ ONE_ANEW_FIRST = 2
 def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: bool = True) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found.
     Without `thorough` only what takes a second or so is tried."""
-    case = _Case(frontier, item, unknown, thorough, _possible_by_now(frontier, item, unknown))
-    for stage in (_by_cases, _nearby, _read_otherwise, _further):
-        for name, move in stage(case):
-            if frontier.problem.budget.attempt(f"mend: {name}", move):
-                return True
-        if case.hopeless:
-            return False
-    return False
+    case = _Case(frontier, item, thorough, _possible_by_now(frontier, item, unknown))
+    if _is_excluded(case):
+        return False
+    moves = chain(_nearby(case), _read_otherwise(case), _further(case))
+    return any(frontier.problem.budget.attempt(f"mend: {name}", move) for name, move in moves)
 
 
 def repair_nearby(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     """The same, by changing the order near the item or what was read before it only, which takes little."""
-    case = _Case(frontier, item, unknown, False, _possible_by_now(frontier, item, unknown))
+    case = _Case(frontier, item, False, _possible_by_now(frontier, item, unknown))
     moves = chain(_nearby(case), islice(_read_otherwise(case), ONE_ANEW_FIRST))
     return any(frontier.problem.budget.attempt(f"mend: {name}", move) for name, move in moves)
 
 
-def _by_cases(case: _Case) -> Iterator[Move]:
-    """What case analysis tells where readings are kept open."""
+def _is_excluded(case: _Case) -> bool:
+    """Whether case analysis rules the item out where readings are kept open."""
     if not case.symbolic:
-        return
+        return False
     with case.frontier.problem.budget.step("mend: by cases") as tally:
-        tally.helped += case.is_hopeless()
-        if case.hopeless and _is_refuted_in_order(case.frontier, case.item):
-            # whatever anybody read before it
-            return
-    yield "any state", lambda: _place_anywhere(case.frontier, case.item)
+        found = _is_hopeless(case.frontier, case.item, case.pending)
+        tally.helped += found
+    return found
 
 
 def _nearby(case: _Case) -> Iterator[Move]:
     """The order is changed near the item."""
     frontier, item = case.frontier, case.item
-    if frontier.problem.has_sets:
-        yield "sets read anew", lambda: reread_sets(frontier, item)
     yield "pull forward", lambda: defer(frontier, item, case.near)
     yield "insert recently", lambda: _insert(frontier, item, recently=True)
     yield "snapshot cut", lambda: separate(frontier, item, SEPARATED_FIRST)
     if not case.symbolic:
-        yield "pull forward, read anew", lambda: defer(frontier, item, case.near, readings=True)
         yield "snapshot cut ahead", lambda: separate_ahead(frontier, item, case.near)
 
 
 def _read_otherwise(case: _Case) -> Iterator[Move]:
-    """An earlier one read another state. Where statements read states of their own that is guessed more often than the
-    order: the item's and those of the writers of what it looks at are guessed anew."""
+    """An earlier one read another state: one of the writers of what the item looks at is guessed anew."""
     frontier, item = case.frontier, case.item
     if case.own_states or frontier.problem.levels[item].scope is Scope.ROW:
         yield "one read anew in real time", lambda: reread_one(frontier, item)
     yield "one read anew", lambda: revise(frontier, item)
     if case.own_states:
-        two = TWO_ANEW if case.thorough else TWO_ANEW_BRIEFLY
-        yield "one of several read anew", lambda: revise_several(frontier, item, 1, ONE_ANEW)
-        yield "a commit delayed", lambda: read_without_one(frontier, item)
-        yield "snapshot cut, whole", lambda: separate(frontier, item)
-        yield "snapshot cut, in parts", lambda: separate(frontier, item, in_parts=True)
-        yield "two of several read anew", lambda: revise_several(frontier, item, 2, two)
         yield "statements read anew", lambda: reread(frontier, item)
     if case.thorough:
         yield "any state", lambda: _place_anywhere(frontier, item)
 
 
 def _further(case: _Case) -> Iterator[Move]:
-    """Transactions of unknown outcome, windows of the order, and several readings at once."""
+    """Windows of the order, with transactions of unknown outcome, and states further back."""
     frontier, item, few = case.frontier, case.item, case.pending[:NEAREST]
-    yield "without one of unknown outcome", lambda: _without_unknown(frontier, item, case.unknown)
-    yield "with one of unknown outcome", lambda: _with_unknown(frontier, item, few)
     # an order nearby is likelier than an old state that happens to look alike
     yield "window", lambda: weave(frontier, item, few)
     yield "insert", lambda: _insert(frontier, item)
-    if not case.own_states:
-        yield "snapshot cut, longer", lambda: separate(frontier, item, SEPARATED_NEXT)
-        yield "a commit delayed", lambda: read_without_one(frontier, item)
-        yield "one of several read anew", lambda: revise_several(frontier, item, 1, ONE_ANEW)
-        yield "two of several read anew", lambda: revise_several(frontier, item, 2, TWO_ANEW)
+    yield "snapshot cut, longer", lambda: separate(frontier, item, SEPARATED_NEXT)
     if case.thorough:
         yield "transpose what was seen", lambda: swap_seen(frontier, item)
 
@@ -235,15 +186,6 @@ def _looks_at_many(frontier: Frontier, item: int) -> bool:
         return False
     tables = frontier.trace.states.tables
     return any(len(tables[name].all_lately(newest, newest)) > HOPELESS_ROWS for name in view.tables_scanned())
-
-
-def _is_refuted_in_order(frontier: Frontier, item: int) -> bool:
-    """Whether case analysis of the whole order rules the item out, whatever was guessed."""
-    order = [*(placement.item for placement in frontier.trace.placements), item]
-    try:
-        return is_refuted(frontier.problem, order, frozenset(order))
-    except Unsupported:
-        return False
 
 
 def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
@@ -291,31 +233,3 @@ def _possible_by_now(frontier: Frontier, item: int, unknown: Sequence[int]) -> l
         if other not in frontier.placed and (last < 0 or not sent_after(problem.times[other], times, last))
     ]
     return sorted(found, key=lambda other: abs(other - item))
-
-
-def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
-    """Let a transaction of unknown outcome have happened: about where its commit was sent, or a little before."""
-    length = len(frontier.trace)
-    for other in pending:
-        sent = next((n for n, placement in enumerate(frontier.trace.placements) if placement.item > other), length)
-        near = [sent + step for distance in range(UNKNOWN_REACH) for step in (distance, -distance)]
-        recent = range(length, length - SHORT_REACH, -1)
-        for base in dict.fromkeys([*near, *recent]):
-            if frontier.trace.fixed <= base <= length:
-                tail = [placement.item for placement in frontier.trace.placements[base:]]
-                if frontier.replace(base, [other, *tail, item]):
-                    return True
-    return False
-
-
-def _without_unknown(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
-    """Let one of unknown outcome that was taken to have happened, among the latest transactions, not have happened, or
-    only later."""
-    first = max(len(frontier.trace) - TAKEN_BACK, frontier.trace.fixed)
-    places = {placement.item: place for place, placement in enumerate(frontier.trace.placements)}
-    for other in reversed(unknown):
-        if places.get(other, -1) >= first and other in places:
-            tail = [placement.item for placement in frontier.trace.placements[places[other] + 1 :]]
-            if frontier.replace(places[other], [*tail, item]) or frontier.replace(places[other], [*tail, other, item]):
-                return True
-    return False

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.problem.orders import must_precede
-from troubadour.search.repair.moves.joint_readings import distinct_readings
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
 
@@ -35,10 +34,9 @@ BACK = 200
 """The latest placements, which all this may change."""
 
 
-def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool], *, readings: bool = False) -> bool:
+def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
     """Place those that follow first, as far as that takes; those that are not wanted are passed over, and those that
-    have no place yet are tried again behind the others. With `readings` every reading of the last of them is tried that
-    writes something else."""
+    have no place yet are tried again behind the others."""
     length = len(frontier.trace)
     tables = _tables_of_interest(frontier, item)
     passed = [
@@ -56,10 +54,7 @@ def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool], *, readi
             wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
             if not (tables is None or wrote & tables or not wrote):
                 continue
-            if readings:
-                if wrote and _read_otherwise(frontier, other, item):
-                    return True
-            elif frontier.place(item, runs=REPAIR_RUNS) is None:
+            if frontier.place(item, runs=REPAIR_RUNS) is None:
                 return True
         if len(again) == len(passed):
             break
@@ -86,20 +81,6 @@ def separate_ahead(frontier: Frontier, item: int, wanted: Callable[[int], bool])
     if ahead and (frontier.place(item, runs=REPAIR_RUNS) is None or separate(frontier, item, SEPARATIONS)):
         return True
     frontier.restore(base, old)
-    return False
-
-
-def _read_otherwise(frontier: Frontier, other: int, item: int) -> bool:
-    """Place the item after another reading of the one placed last; False, with everything as before, where none is
-    found."""
-    length = len(frontier.trace)
-    (taken,) = old = frontier.truncate(length - 1)
-    for reading in distinct_readings(frontier, other, taken.writes):
-        frontier.keep(reading)
-        if frontier.place(item, runs=REPAIR_RUNS) is None:
-            return True
-        frontier.truncate(length - 1)
-    frontier.restore(length - 1, old)
     return False
 
 

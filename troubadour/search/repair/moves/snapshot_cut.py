@@ -9,14 +9,13 @@ know why they committed in another order than they became visible in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot
 from troubadour.problem.orders import may_have_seen, must_precede
 from troubadour.problem.problem import Problem
-from troubadour.search.repair.placer import REPAIR_RUNS, BoundedPlacements, Frontier
+from troubadour.search.repair.placer import BoundedPlacements, Frontier
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.schedule.visible_sets import sees_a_set
 
@@ -30,22 +29,17 @@ PLACEMENTS = 4000
 """Placements spent on one transaction."""
 
 
-def separate(
-    frontier: Frontier, item: int, placements_left: int = PLACEMENTS, first: int = 0, *, in_parts: bool = False
-) -> bool:
-    """Change the order, not of those before place `first`, so that what the item saw stands before what it did not;
-    False, with everything as before, where no separation explains it. With `in_parts` what its first statement saw is
-    separated, and then what later ones saw. Row-scope readers choose per row, so it is not for them."""
+def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS) -> bool:
+    """Change the order so that what the item saw stands before what it did not; False, with everything as before, where
+    no separation explains it. Row-scope readers choose per row, so it is not for them."""
     problem = frontier.problem
     level = problem.levels[item]
     if level.scope is Scope.ROW or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
         return False
-    if in_parts and not _reads_in_parts(problem, item):
-        return False
     placements = frontier.trace.placements
     reader = problem.times[item]
     uncertain: list[int] = []
-    for place in range(len(placements) - 1, max(first - 1, len(placements) - 1 - SPAN), -1):
+    for place in range(len(placements) - 1, max(-1, len(placements) - 1 - SPAN), -1):
         writes = frontier.trace.states.written_at(place + 1)
         writer = placements[place].item
         if writes and in_snapshot(problem.times[writer], reader) is not True and may_have_seen(problem, writer, item):
@@ -58,7 +52,7 @@ def separate(
     tail = [placement.item for placement in placements[base:]]
     old = frontier.truncate(base)
     open_ = {tail[place - base] for place in uncertain}
-    search = _Separation(frontier, item, tail, open_, placements_left, in_parts=in_parts)
+    search = _Separation(frontier, item, tail, open_, placements_left)
     try:
         if search.run(0, []):
             return True
@@ -84,15 +78,12 @@ class _Separation:
         tail: Sequence[int],
         uncertain: set[int],
         placements: int,
-        *,
-        in_parts: bool,
     ) -> None:
         self._frontier = frontier
         self._item = item
         self._tail = tail
         self._uncertain = uncertain
         self._placements = BoundedPlacements(frontier, placements)
-        self._in_parts = in_parts
         statements = frontier.problem.prepared(item).statements
         self._writes = item not in frontier.problem.aborted and any(map(may_write, statements))
         read_only = all(one.program is not None and one.program.read_only for one in statements)
@@ -104,8 +95,6 @@ class _Separation:
         frontier = self._frontier
         length = len(frontier.trace)
         if position == len(self._tail):
-            if self._in_parts:
-                return bool(unseen) and self._first_is_explained() and self._seen_later(unseen, [])
             return self._placed_with(unseen)
         other = self._tail[position]
         if not self._is_certainly_unseen(other, unseen) and self._placements.place(other):
@@ -131,26 +120,6 @@ class _Separation:
                 # it does not see the others, so it is no better off behind them, if times let it go before them
                 break
         return False
-
-    def _first_is_explained(self) -> bool:
-        """Whether what is placed explains the item, or a statement after its first is the first that it does not."""
-        candidates = self._frontier.trace.candidates(self._item)
-        failures = (candidate.failure for candidate in islice(candidates, REPAIR_RUNS))
-        return any(failure is None or failure.statement != 0 for failure in failures)
-
-    def _seen_later(self, rest: Sequence[int], unseen: list[int]) -> bool:
-        """Whether later statements saw some of those that the first one did not, the `rest`, and none of the `unseen`.
-        Leaves the frontier complete, or as it was. Raises TooManyRuns."""
-        frontier = self._frontier
-        length = len(frontier.trace)
-        if not rest:
-            return self._placed_with(unseen)
-        other, *further = rest
-        if not self._is_certainly_unseen(other, unseen) and self._placements.place(other):
-            if self._seen_later(further, unseen):
-                return True
-            frontier.truncate(length)
-        return self._seen_later(further, [*unseen, other])
 
     def _is_certainly_unseen(self, other: int, unseen: Sequence[int]) -> bool:
         """Whether times put it after the item's reads, or after something that these did not see."""
