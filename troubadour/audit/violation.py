@@ -13,8 +13,9 @@ from troubadour.audit.claims import claim_of
 from troubadour.audit.explain import explain
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.model.verdict import Clash, CoreScope, Scope, Status, Verdict
-from troubadour.order.engine import Alone, Conflict, first_refuted
+from troubadour.order.engine import Alone, Conflict, Contradiction, first_refuted
 from troubadour.order.evidence import evidence_of
+from troubadour.order.rows.propagation import RowContradiction
 from troubadour.order.visibility import Unseen
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.chains.order_chain import checked_chain
@@ -26,6 +27,7 @@ from troubadour.proof.cores.spared import spares_each
 from troubadour.proof.cores.sums_core import writers_of_row
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
+from troubadour.proof.rows import refuted_rows
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.found import Found
 from troubadour.search.inference.values.unreachable_rows import Unreachable
@@ -83,6 +85,8 @@ def _explained_but_for(problem: Problem, shown: Unreachable, core: Core) -> tupl
 def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
     """A violation where what is known of the log contradicts itself in every order; undecided where the chain that
     shows it is not confirmed."""
+    if isinstance(conflict, RowContradiction):
+        return _contradicted_rows(problem, conflict)
     try:
         count, conflict = first_refuted(problem, conflict)
         shown = _shown(problem, conflict, count)
@@ -104,7 +108,31 @@ def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
     )
 
 
-def _shown(problem: Problem, conflict: Conflict, count: int) -> Refutation | None:
+def _contradicted_rows(problem: Problem, conflict: RowContradiction) -> Verdict:
+    """A violation where answers about rows contradict each other; undecided where that is not confirmed."""
+    try:
+        found = refuted_rows(problem, conflict)
+    except OutOfTime as error:
+        return undecided(problem, 0, error)
+    if found is None:
+        return undecided(problem, 0, Unresolved("what was inferred of rows contradicts itself, unconfirmed"))
+    core = found.refutation.core
+    assert core is not None
+    failing = problem.committed[found.count - 1]
+    return verdict_on(
+        problem,
+        Status.VIOLATION,
+        problem.judged.index(failing),
+        failing_transaction=problem.transaction(failing).id,
+        core=tuple(problem.transaction(item).id for item in core.items),
+        core_scope=CoreScope.EVERY_ORDER,
+        scope=Scope.EVERY_ORDER,
+        explanation=found.refutation.says,
+        notes=() if core.minimal else (NOT_MINIMAL,),
+    )
+
+
+def _shown(problem: Problem, conflict: Contradiction | Alone | Unseen, count: int) -> Refutation | None:
     """What a contradiction of the first `count` committed transactions names, if it is confirmed. Raises OutOfTime."""
     if isinstance(conflict, Alone):
         text = f"{problem.transaction(conflict.item).id!r}: {NO_ONE_STATE}"

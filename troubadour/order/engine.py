@@ -15,6 +15,7 @@ from troubadour.isolation.levels import Scope
 from troubadour.order.graph import ones
 from troubadour.order.history import Rules, applies, history_of, rules_of, shortest_prefix
 from troubadour.order.linearization import Effort, Limits, Linearizer
+from troubadour.order.rows.propagation import RowContradiction
 from troubadour.order.saturation import Impossible, Known
 from troubadour.order.visibility import Sets, Unseen, contradict_in_sets, sees_sets, unseen_in, unseen_or_sets
 from troubadour.problem.problem import Problem
@@ -60,7 +61,7 @@ class Alone:
     accounts: Accounts
 
 
-Conflict = Contradiction | Alone | Unseen
+Conflict = Contradiction | Alone | Unseen | RowContradiction
 """What excludes every order of a log."""
 
 
@@ -152,7 +153,7 @@ def contradiction_of(
     """What is known of a log that contradicts itself at its level; None where nothing is, or the level's model does not
     apply. What aborted is not asked for. `accounts`: those that were made already. Raises OutOfTime."""
     found = certain_of(problem, steps, accounts).contradiction
-    assert not isinstance(found, Unseen)
+    assert not isinstance(found, Unseen | RowContradiction)
     return found
 
 
@@ -191,14 +192,16 @@ def _alone(problem: Problem, accounts: Accounts) -> Alone | None:
     return None if item is None else Alone(item, accounts)
 
 
-def first_refuted(problem: Problem, found: Conflict) -> tuple[int, Conflict]:
+def first_refuted(
+    problem: Problem, found: Contradiction | Alone | Unseen
+) -> tuple[int, Contradiction | Alone | Unseen]:
     """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and
     how."""
     level = problem.levels[problem.committed[0]]
     rules = rules_of(problem, level)
     accounts = found.accounts
 
-    def refute(prefix: int) -> Conflict | None:
+    def refute(prefix: int) -> Contradiction | Alone | Unseen | None:
         if not applies(problem, level):
             return unseen_in(problem, accounts, prefix)
         known = Known(history_of(problem, rules, accounts, prefix), problem.budget.left)

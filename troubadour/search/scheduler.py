@@ -20,6 +20,7 @@ from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.isolation.levels import Scope
 from troubadour.order.engine import Conflict, Steps, certain_of, completed, may_contradict
 from troubadour.order.history import applies
+from troubadour.order.rows.propagation import RowContradiction, Rows
 from troubadour.order.saturation import Known
 from troubadour.problem.budget import OutOfUnits
 from troubadour.problem.orders import is_only_order, must_precede
@@ -66,6 +67,11 @@ FIRST_CONTRADICTION_SECONDS = 5.0
 """Effort in which it is asked, before the order is mended for the first time, whether the log contradicts itself, in
 seconds of an idle machine."""
 
+ROWS_SECONDS = 1.0
+"""Effort for what answers about rows tell, and for each transaction."""
+
+ROWS_SECONDS_EACH = 0.002
+
 CONTRADICTION_SECONDS = 60.0
 """Effort for the same before it is mended thoroughly."""
 
@@ -103,6 +109,7 @@ class Search:
         self._untried = deque(self._unknown)
         self._progress = progress
         self._brief = brief
+        self._rows_asked = False
         self._near = near
         self._sums_left = SUMS
         self._unhinted = Unhinted(problem, steps)
@@ -493,6 +500,9 @@ class Search:
         if self._contradiction_asked >= seconds:
             return None
         self._contradiction_asked = seconds
+        of_rows = self._rows_contradict()
+        if of_rows is not None:
+            return of_rows
         self._accounts = self._accounts or accounts_for(problem, problem.levels[problem.committed[0]])
         try:
             with problem.budget.step("contradiction") as tally, problem.budget.within(effort=seconds):
@@ -503,6 +513,24 @@ class Search:
         self._contradiction_asked = inf
         self._known = found.known
         return found.contradiction
+
+    def _rows_contradict(self) -> Conflict | None:
+        """Whether the answers about rows contradict each other whatever the order, looked at once."""
+        problem = self.problem
+        if self._rows_asked:
+            return None
+        self._rows_asked = True
+        effort = ROWS_SECONDS + ROWS_SECONDS_EACH * len(self._judged)
+        try:
+            with problem.budget.step("rows") as tally, problem.budget.within(effort=effort):
+                facts = Rows(problem)
+                derived = facts.derive()
+                conflict = None if derived is None else derived.conflict
+                tally.helped += conflict is not None
+        except OutOfUnits:
+            problem.budget.left()
+            return None
+        return None if conflict is None else RowContradiction(facts, conflict)
 
     def _along_known(self) -> Found | None:
         """How the search ends that follows an order which has all that is known, once, with brief mending; None where

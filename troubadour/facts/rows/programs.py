@@ -1,0 +1,185 @@
+"""What the statements of each transaction do to which rows, and what their answers say.
+
+What cannot be followed costs the rows that it may touch, and no more: a transaction may leave anything in them. Does
+not know who was before whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.queries import Query
+from sql_semantics.ir.statements import Delete, Insert, RollbackTo, Update
+from sql_semantics.ir.walks.effects import written_tables
+from sql_semantics.run import Arguments
+from sql_semantics.view import Row
+from troubadour.execution.observations.lifecycle import Fate
+from troubadour.execution.prepared import PreparedStatement
+from troubadour.facts.rows.local import Does, Effect, Part, Untold, effect_of, keys_of, local_of
+from troubadour.facts.rows.tables import Key, Tables, tables_of
+from troubadour.facts.rows.told import Share, Told, told_by
+from troubadour.problem.budget import STATEMENT
+from troubadour.problem.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A part of a statement (its number) with its arguments; `places`: those of the only rows that it may touch (None:
+    any of its table); `told`: what the statement's answer says of all its parts together. `idle`: it changed no row, as
+    it was answered. `alone`: the answer is about one row."""
+
+    statement: int
+    part: Part
+    arguments: Arguments
+    shape: int
+    places: frozenset[Key] | None
+    told: Told
+    idle: bool
+    alone: bool
+    _fitting: dict[Share, bool] = field(default_factory=dict)
+
+    def fits(self, share: Share) -> bool:
+        """Whether its row may have a share in the answer, as far as that is about one row."""
+        if not self.alone:
+            return True
+        found = self._fitting.get(share)
+        if found is None:
+            found = self._fitting[share] = self.told.fits(share)
+        return found
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change a row."""
+        return self.part.does in (Does.CHANGES, Does.INSERTS) and not self.idle
+
+
+@dataclass(slots=True)
+class RowProgram:
+    """The steps of a transaction, in turn, and the tables in which it may leave anything in any row (`changes`) or add
+    rows of which nothing is known (`adds`). `writes`: it certainly wrote something."""
+
+    steps: list[Step] = field(default_factory=list)
+    changes: set[str] = field(default_factory=set)
+    adds: set[str] = field(default_factory=set)
+    writes: bool = False
+
+
+class RowPrograms:
+    """The programs of a problem's transactions, each made once, and what steps do to rows."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.tables: Tables = tables_of(problem)
+        self._known: dict[int, RowProgram] = {}
+        self._effects: dict[tuple[int, Row | None], Effect | Untold] = {}
+        self._shapes: dict[tuple[int, object], int] = {}
+        self._kept: list[Part] = []
+        self.statements = self.local = 0
+        """How many statements were looked at, and how many of them are followed."""
+
+    def initial(self) -> Mapping[tuple[str, Key], Row]:
+        """The initial rows by table and place. Raises Unsupported where one has a place that is not told."""
+        found: dict[tuple[str, Key], Row] = {}
+        for table in self.tables.keys:
+            for row in self.problem.initial.get(table, ()):
+                place = None if row is None else self.tables.place_of(table, row)
+                if place is None or row is None or (table, place) in found:
+                    raise Unsupported("initial rows that are not told apart")
+                found[table, place] = row
+        return found
+
+    def of(self, item: int) -> RowProgram:
+        """The program of a transaction."""
+        found = self._known.get(item)
+        if found is None:
+            found = self._known[item] = self._made(item)
+        return found
+
+    def effect(self, step: Step, row: Row | None) -> Effect | Untold:
+        """What a step does to a row."""
+        key = step.shape, row
+        found = self._effects.get(key)
+        if found is None:
+            self.problem.budget.note(STATEMENT)
+            found = self._effects[key] = effect_of(step.part, step.arguments, row)
+        return found
+
+    def _made(self, item: int) -> RowProgram:
+        statements = self.problem.prepared(item).statements
+        program = RowProgram()
+        undoes = any(s.program is not None and isinstance(s.program.statement, RollbackTo) for s in statements)
+        for statement in statements:
+            if statement.program is None or not _has_run(statement):
+                continue
+            if undoes or statement.judged.fate is not Fate.RUN or statement.statement.unjudged:
+                self._give_up(program, statement)
+                continue
+            self._add(program, statement)
+        # what it may have left itself it reads first
+        blind = program.changes | program.adds
+        program.steps = [step for step in program.steps if step.part.table not in blind]
+        return program
+
+    def _give_up(self, program: RowProgram, statement: PreparedStatement) -> None:
+        assert statement.program is not None
+        for table, action in written_tables([statement.program.statement], statement.program.catalog):
+            program.changes.add(table)
+            if action == "insert":
+                program.adds.add(table)
+
+    def _add(self, program: RowProgram, statement: PreparedStatement) -> None:
+        assert statement.program is not None
+        self.statements += 1
+        found = local_of(statement.program, self.tables.keys, self.problem.library.dialect)
+        program.changes |= found.changes
+        program.adds |= found.adds
+        if not found.parts:
+            self._give_up(program, statement)
+            return
+        told = told_by(statement, found.parts, self.tables)
+        affected = statement.statement.affected
+        shown = statement.observation.results
+        idle = affected == 0 and not (shown and shown[0].rows)
+        steps: list[Step] = []
+        for part in found.parts:
+            try:
+                places = self._places(part, statement.arguments)
+            except Unsupported:
+                self._give_up(program, statement)
+                return
+            shape = self._shape(part, statement.arguments)
+            rests = idle and part.does is not Does.READS
+            alone = len(found.parts) == 1 and places is not None and len(places) == 1
+            steps.append(Step(statement.index, part, statement.arguments, shape, places, told, rests, alone))
+        self.local += 1
+        program.steps += steps
+        plain = any(part.does is Does.INSERTS and not part.conditional for part in found.parts)
+        if found.parts[0].does in (Does.CHANGES, Does.INSERTS) and (affected or plain):
+            program.writes = program.writes or plain or not self.problem.library.dialect.found_rows
+
+    def _places(self, part: Part, arguments: Arguments) -> frozenset[Key] | None:
+        """The places of the rows that a part may touch; None for any. Raises Unsupported where that of a new row is not
+        told."""
+        keys = keys_of(part, arguments, self.tables.keys[part.table])
+        if keys is None:
+            return None
+        places = [self.tables.place(part.table, key) for key in keys]
+        if None in places and part.does is Does.INSERTS:
+            raise Unsupported("an INSERT of a key that is not told")
+        return None if None in places else frozenset(place for place in places if place is not None)
+
+    def _shape(self, part: Part, arguments: Arguments) -> int:
+        """A number for a part with its arguments, the same for equal ones."""
+        values = tuple(sorted(arguments.items(), key=repr)) if isinstance(arguments, Mapping) else tuple(arguments)
+        typed = tuple([(type(value), value) for value in values])
+        self._kept.append(part)
+        return self._shapes.setdefault((id(part), typed), len(self._shapes))
+
+
+def _has_run(statement: PreparedStatement) -> bool:
+    """Whether it may have had an effect, or told anything."""
+    assert statement.program is not None
+    alone = isinstance(statement.program.statement, Query | Update | Delete | Insert)
+    return statement.judged.fate not in (Fate.REFUSED, Fate.FAILED) or not alone

@@ -1,0 +1,407 @@
+"""What the answers about rows force, derived to a fixed point: versions of rows, their order, and what each view has.
+
+Rows are automata of their own; an answer about several of them leaves to each the shares that the others leave, and
+what all shares that are left agree on orders the reader's view among the row's writers. A contradiction excludes every
+order. No case is assumed. Does not know how a contradiction is confirmed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from sql_semantics.errors import Unsupported
+from troubadour.facts.rows.local import Does
+from troubadour.facts.rows.programs import RowPrograms, Step
+from troubadour.facts.rows.tables import Key
+from troubadour.facts.rows.told import NOTHING, Share, Told
+from troubadour.order.graph import ones
+from troubadour.order.rows.automaton import Automata, NoWay, RowStates, Vague, Version
+from troubadour.order.rows.events import Events, Model, events_of, model_of
+from troubadour.order.rows.narrowing import Excess, Possible, narrowed
+from troubadour.problem.problem import Problem
+
+ROUNDS = 60
+"""Rounds after which what was derived is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowConflict:
+    """Why no order is left. `reader`: the transaction and statement whose answer cannot be, if it is one; `rows`: the
+    rows that it is about, by table and place; `versions`: of one row, those that may have been read, each with who left
+    it (None: initial, or not told); `circle`: events that would be before one another; `excess`: what the answer has
+    too much or too little of."""
+
+    reader: tuple[int, int] | None = None
+    rows: tuple[tuple[str, Key], ...] = ()
+    versions: tuple[tuple[int | None, Version], ...] = ()
+    circle: tuple[int, ...] = ()
+    excess: Excess | None = None
+
+
+class _Refuted(Exception):
+    def __init__(self, conflict: RowConflict) -> None:
+        super().__init__()
+        self.conflict = conflict
+
+
+@dataclass(slots=True)
+class _Reader:
+    """An answer: of a statement of a transaction, about rows of a table; of each of its parts the rows that it may
+    touch (None: any)."""
+
+    item: int
+    statement: int
+    table: str
+    steps: list[Step]
+    told: Told
+    signature: object = None
+
+    def rows(self, rows: RowsOfTable) -> list[tuple[RowStates, list[Step]]]:
+        """The rows that it may be about, each with the steps that may touch it."""
+        if len(self.steps) == 1 and self.steps[0].places is None:
+            return [(row, self.steps) for row in rows.values()]
+        found: dict[Key, list[Step]] = defaultdict(list)
+        for step in self.steps:
+            for place in rows if step.places is None else step.places:
+                found[place].append(step)
+        return [(rows[place], steps) for place, steps in found.items()]
+
+
+RowsOfTable = dict[Key, RowStates]
+
+
+@dataclass(frozen=True, slots=True)
+class RowContradiction:
+    """Answers about rows that contradict each other in every order of a log, and the facts that show it."""
+
+    facts: Rows
+    conflict: RowConflict
+
+
+@dataclass(slots=True)
+class Derived:
+    """What was derived: the rows, the events with their order, and why no order is left, if none is. `rounds`: how
+    often all was looked at."""
+
+    events: Events
+    rows: dict[str, RowsOfTable]
+    conflict: RowConflict | None = None
+    rounds: int = 0
+
+
+class Rows:
+    """The facts about rows of a problem, and what follows from those of some of its transactions."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.model: Model | None = model_of(problem)
+        self.programs = RowPrograms(problem)
+        self.items = sorted([*problem.committed, *problem.unknown])
+        self._initial: dict[tuple[str, Key], tuple[object, ...]] | None = None
+
+    @property
+    def applies(self) -> bool:
+        """Whether anything is told at the level."""
+        return self.model is not None and bool(self.programs.tables.keys)
+
+    def derive(self, prefix: int | None = None, kept: Collection[int] | None = None) -> Derived | None:
+        """What follows from the answers: of the first `prefix` committed transactions, where later ones and those of
+        unknown outcome need not have happened; of those `kept`, where the others may have left anything where they
+        may have written. None where nothing is told. Raises OutOfTime."""
+        model = self.model
+        if model is None or not self.applies:
+            return None
+        try:
+            return _Propagation(self, model, prefix, kept).run()
+        except Unsupported:
+            return None
+
+
+class _Propagation:
+    def __init__(self, facts: Rows, model: Model, prefix: int | None, kept: Collection[int] | None) -> None:
+        self._facts = facts
+        self._model = model
+        self._programs = facts.programs
+        problem = facts.problem
+        self._look = problem.budget.left
+        later = () if prefix is None else problem.committed[prefix:]
+        self._optional = {*problem.unknown, *later}
+        self._kept = set(facts.items) if kept is None else set(kept)
+        self._of = {item: facts.programs.of(item) for item in facts.items}
+        self._rows: dict[str, RowsOfTable] = {table: {} for table in facts.programs.tables.keys}
+        self._open: set[str] = set()
+        self._readers: list[_Reader] = []
+        queries = {
+            item: list(dict.fromkeys(s.statement for s in program.steps if s.part.does is Does.READS))
+            for item, program in self._of.items()
+        }
+        writers = {item for item, program in self._of.items() if program.writes}
+        events = events_of(problem, model, facts.items, self._optional, writers, queries)
+        if events is None:
+            raise Unsupported("times that contradict each other")
+        self._events: Events = events
+
+    def run(self) -> Derived:
+        """To a fixed point."""
+        events = self._events
+        self._automata = Automata(self._programs, self._model, events, self._facts.problem.budget)
+        self._make_rows()
+        self._make_readers()
+        derived = Derived(events, self._rows)
+        try:
+            self._propagate(derived)
+        except _Refuted as refuted:
+            derived.conflict = refuted.conflict
+        return derived
+
+    def _make_rows(self) -> None:
+        for (table, place), version in self._programs.initial().items():
+            self._rows[table][place] = RowStates(table, place, version)
+        for program in self._of.values():
+            for step in program.steps:
+                for place in step.places or ():
+                    self._row(step.part.table, place)
+            self._open |= program.adds & self._rows.keys()
+        if len(self._kept) < len(self._facts.items):
+            self._spare_rows()
+        for item in self._facts.items:
+            self._note_writer(item)
+        for rows in self._rows.values():
+            for row in rows.values():
+                row.close(self._events.commit)
+
+    def _spare_rows(self) -> None:
+        """Forget the rows that none of those kept has looked at."""
+        named: dict[str, set[Key]] = defaultdict(set)
+        whole: set[str] = set()
+        for item in self._kept:
+            for step in self._of[item].steps:
+                if step.places is None:
+                    whole.add(step.part.table)
+                else:
+                    named[step.part.table] |= step.places
+        for table, rows in self._rows.items():
+            if table not in whole:
+                self._rows[table] = {place: row for place, row in rows.items() if place in named[table]}
+
+    def _row(self, table: str, place: Key) -> RowStates:
+        rows = self._rows[table]
+        if place not in rows:
+            rows[place] = RowStates(table, place, None)
+        return rows[place]
+
+    def _note_writer(self, item: int) -> None:
+        program = self._of[item]
+        spared = item not in self._kept and item not in self._optional
+        touched: dict[tuple[str, Key], list[Step]] = {}
+        for step in program.steps:
+            if self._is_untold(step):
+                continue
+            rows = self._rows[step.part.table]
+            for place in rows if step.places is None else step.places:
+                if place in rows:
+                    touched.setdefault((step.part.table, place), []).append(step)
+        for (table, place), steps in touched.items():
+            if any(step.writes for step in steps):
+                row = self._rows[table][place]
+                row.writers.append(item)
+                row.steps[item] = steps
+                if spared:
+                    row.vague.add(item)
+        for table in (program.changes | program.adds) & self._rows.keys():
+            for row in self._rows[table].values():
+                if item not in row.steps:
+                    row.writers.append(item)
+                    row.steps[item] = []
+                row.vague.add(item)
+        for table in {table for table, _ in touched} | (program.changes & self._rows.keys()):
+            for row in self._rows[table].values():
+                if item in row.steps and item in self._optional:
+                    row.optional.add(item)
+
+    def _is_untold(self, step: Step) -> bool:
+        """Whether a statement that did nothing may have met other versions than those that its transaction reads."""
+        if not step.idle:
+            return False
+        return self._model.acts or (step.part.conditional and not self._model.whole)
+
+    def _make_readers(self) -> None:
+        for item in self._facts.items:
+            if item in self._optional or item not in self._kept:
+                continue
+            by_statement: dict[int, list[Step]] = defaultdict(list)
+            for step in self._of[item].steps:
+                if step.told.something and not self._is_untold(step):
+                    by_statement[step.statement].append(step)
+            for statement, steps in by_statement.items():
+                self._readers.append(_Reader(item, statement, steps[0].part.table, steps, steps[0].told))
+
+    def _propagate(self, derived: Derived) -> None:
+        changed = True
+        while changed and derived.rounds < ROUNDS:
+            derived.rounds += 1
+            changed = False
+            for rows in self._rows.values():
+                for row in rows.values():
+                    changed = self._build(row) or changed
+            for reader in self._readers:
+                self._look()
+                changed = self._read(reader) or changed
+
+    def _build(self, row: RowStates) -> bool:
+        try:
+            built = self._automata.build(row)
+        except NoWay:
+            raise _Refuted(RowConflict(rows=((row.table, row.place),))) from None
+        if not built:
+            return False
+        where = ((row.table, row.place),)
+        edges = list(self._automata.ordered(row))
+        for first, second in self._automata.conflicts(row):
+            edges.append((self._events.commit[first], self._events.snapshot[second]))
+        for first, second in edges:
+            self._order(first, second, None, where)
+        return True
+
+    def _order(
+        self, first: int, second: int, reader: tuple[int, int] | None, rows: tuple[tuple[str, Key], ...]
+    ) -> bool:
+        graph = self._events.graph
+        if graph.precedes(first, second):
+            return False
+        if graph.insert(first, second, "rows have them so") is None:
+            raise _Refuted(RowConflict(reader, rows, circle=(first, second)))
+        return True
+
+    def _read(self, reader: _Reader) -> bool:
+        """What an answer forces; whether anything is new."""
+        possible: Possible = {}
+        seen: list[tuple[RowStates, list[tuple[int | None, Share]]]] = []
+        loose = reader.table in self._open and any(step.places is None for step in reader.steps)
+        touched = reader.rows(self._rows[reader.table])
+        event = self._event(reader)
+        graph = self._events.graph
+        signature = (graph.before[event], graph.after[event], tuple([row.built for row, _ in touched]))
+        if signature == reader.signature:
+            return False
+        reader.signature = signature
+        for number, (row, steps) in enumerate(touched):
+            found = self._shares(reader, row, steps, event)
+            if found is None:
+                loose = True
+                seen.append((row, []))
+                continue
+            seen.append((row, found))
+            possible[number] = {share for _, share in found}
+            if not possible[number]:
+                versions = self._readable(row, reader, event)
+                raise _Refuted(RowConflict((reader.item, reader.statement), ((row.table, row.place),), versions))
+        before = {number: set(shares) for number, shares in possible.items()}
+        excess = narrowed(reader.told, possible, loose)
+        who = reader.item, reader.statement
+        if excess is not None:
+            about = [seen[number][0] for number in excess.rows] or [row for row, _ in seen]
+            versions = self._readable(about[0], reader, event) if len(seen) == 1 else ()
+            places = tuple((row.table, row.place) for row in about)
+            raise _Refuted(RowConflict(who, places, versions, (), excess))
+        changed = False
+        for number, (row, found) in enumerate(seen):
+            if number not in possible:
+                continue
+            left = possible[number]
+            gone = before[number] - left
+            if not left:
+                raise _Refuted(RowConflict(who, ((row.table, row.place),)))
+            if gone and reader.item in row.number:
+                row.forbidden[who] |= gone
+                changed = True
+            masks = [mask for mask, share in found if share in left]
+            if None not in masks:
+                changed = self._place(row, event, masks, who) or changed
+        return changed
+
+    def _readable(self, row: RowStates, reader: _Reader, event: int) -> tuple[tuple[int | None, Version], ...]:
+        """The versions that a row may have had at an event, each with its writer where there is one."""
+        if row.states is None or reader.item in row.number:
+            return ()
+        left: dict[Version, set[int]] = defaultdict(set)
+        for ways in row.by_writer.values():
+            for one in ways:
+                if one.touches:
+                    left[one.new].add(row.writers[one.writer])
+        found: dict[tuple[int | None, Version], None] = {}
+        for mask, version in self._automata.at(row, event):
+            items = {item for item in left[version] if mask >> row.number[item] & 1}
+            found[(next(iter(items)) if len(items) == 1 else None), version] = None
+        return tuple(found)
+
+    def _event(self, reader: _Reader) -> int:
+        if reader.steps[0].part.does is Does.READS:
+            return self._events.reading(self._model, reader.item, reader.statement)
+        if self._model.acts or self._model.whole:
+            return self._events.commit[reader.item]
+        return self._events.snapshot[reader.item]
+
+    def _place(self, row: RowStates, event: int, masks: Iterable[int | None], who: tuple[int, int]) -> bool:
+        """Order the reader's view among the writers that all states agree on."""
+        every, some = -1, 0
+        for mask in masks:
+            assert mask is not None
+            every &= mask
+            some |= mask
+        before, after = self._automata.sides(row, event)
+        where = ((row.table, row.place),)
+        changed = False
+        whole = (1 << len(row.writers)) - 1
+        for place in ones(every & whole & ~before):
+            changed = self._order(self._events.commit[row.writers[place]], event, who, where) or changed
+        for place in ones(whole & ~some & ~after):
+            changed = self._order(event, self._events.commit[row.writers[place]], who, where) or changed
+        return changed
+
+    def _shares(
+        self, reader: _Reader, row: RowStates, steps: list[Step], event: int
+    ) -> list[tuple[int | None, Share]] | None:
+        """The shares that a row may have in an answer, each with the writers before (None: not told); None where it may
+        have any."""
+        if row.states is None or len(steps) > 1:
+            return None
+        item, step = reader.item, steps[0]
+        place = row.number.get(item)
+        if place is None:
+            if self._model.acts and step.part.does is Does.LOCKS:
+                found = self._at(step, self._automata.at(row, self._events.commit[item]))
+                return None if found is None else [*found, (None, NOTHING)]
+            return self._at(step, self._automata.at(row, event))
+        if item in row.vague:
+            return None
+        result: dict[tuple[int | None, Share], None] = {}
+        views = False
+        for one in row.by_writer.get(place, ()):
+            assert one.shares is not None
+            share = next((share for statement, share in one.shares if statement == reader.statement), Vague.SHARE)
+            if share is Vague.SHARE:
+                return None
+            if share is Vague.VIEW:
+                views = True
+            else:
+                assert isinstance(share, tuple)
+                result[None, share] = None
+        if views:
+            found = self._at(step, self._automata.at(row, event, 1 << place))
+            if found is None:
+                return None
+            result.update(dict.fromkeys(found))
+        return list(result)
+
+    def _at(self, step: Step, states: Iterable[tuple[int, Version]]) -> list[tuple[int | None, Share]] | None:
+        found: dict[tuple[int | None, Share], None] = {}
+        for mask, version in states:
+            _, share = self._automata.stepped(step, version)
+            if share is Vague.SHARE:
+                return None
+            if isinstance(share, tuple):
+                found[mask, share] = None
+        return list(found)

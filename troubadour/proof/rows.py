@@ -1,0 +1,192 @@
+"""Answers about rows that contradict each other in every order: the shortest prefix, the few that matter, and in words.
+
+What was derived is derived again from nothing, from the answers of the core alone, where every other transaction may
+have left anything in the rows that it may have written. Does not know how anything is derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sql_semantics.values.types import Value
+from troubadour.execution.free.values import json_of
+from troubadour.order.history import shortest_prefix
+from troubadour.order.rows.automaton import Vague
+from troubadour.order.rows.propagation import RowConflict, RowContradiction, Rows
+from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.problem import Heuristics, Problem
+from troubadour.proof.cores.core import Core
+from troubadour.proof.refutation import Refutation
+
+MINIMIZING_SECONDS = 3.0
+"""Effort for making a core smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """The first `count` committed transactions are refuted, with any of the later ones."""
+
+    count: int
+    refutation: Refutation
+
+
+def refuted_rows(problem: Problem, found: RowContradiction) -> Refuted | None:
+    """What a contradiction of answers about rows comes to; None where it is not confirmed. Raises OutOfTime."""
+    facts = found.facts
+
+    def refute(prefix: int) -> RowConflict | None:
+        derived = facts.derive(prefix)
+        return None if derived is None else derived.conflict
+
+    count, conflict = _first(problem, found.conflict, refute)
+    items = _smaller(problem, facts, conflict, count)
+    # decided a second time: nothing is left of what was worked out before
+    off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
+    again = Rows(problem.with_heuristics(off)).derive(count, items.kept)
+    if again is None or again.conflict is None:
+        return None
+    text = _told(problem, conflict if len(conflict.versions) >= len(again.conflict.versions) else again.conflict)
+    core = Core(tuple(sorted(items.kept)), minimal=items.minimal, confirmed=True)
+    return Refuted(count, Refutation(frozenset(items.kept), text, every_order=True, core=core, says=text))
+
+
+def _first(
+    problem: Problem, whole: RowConflict, refute: Callable[[int], RowConflict | None]
+) -> tuple[int, RowConflict]:
+    """The shortest prefix that is refuted: mostly it ends with the transaction whose answer cannot be."""
+    if whole.reader is not None and whole.reader[0] in problem.committed:
+        count = problem.committed.index(whole.reader[0]) + 1
+        conflict = refute(count)
+        if conflict is not None and (count == 1 or refute(count - 1) is None):
+            return count, conflict
+    return shortest_prefix(problem, whole, refute)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    kept: frozenset[int]
+    minimal: bool
+
+
+def _smaller(problem: Problem, facts: Rows, conflict: RowConflict, count: int) -> _Kept:
+    """The transactions of a prefix whose answers contradict each other, as few as the effort allows."""
+    kept: Sequence[int] = problem.committed[:count]
+
+    def fails(items: Sequence[int]) -> bool:
+        derived = facts.derive(count, items)
+        return derived is not None and derived.conflict is not None
+
+    try:
+        with problem.budget.step("core of rows") as tally, problem.budget.within(effort=MINIMIZING_SECONDS):
+            kept = _near(facts, conflict, kept, fails)
+            size = max(1, len(kept) // 2)
+            while True:
+                smaller = _without_some(kept, size, fails)
+                if smaller is not None:
+                    kept = smaller
+                    tally.helped += 1
+                    size = max(1, min(size, len(kept) // 2))
+                elif size == 1:
+                    return _Kept(frozenset(kept), minimal=True)
+                else:
+                    size = max(1, size // 2)
+    except OutOfUnits:
+        problem.budget.left()
+    return _Kept(frozenset(kept), minimal=False)
+
+
+def _near(
+    facts: Rows, conflict: RowConflict, kept: Sequence[int], fails: Callable[[Sequence[int]], bool]
+) -> Sequence[int]:
+    """Those that looked at the rows of a conflict, if they contradict each other by themselves."""
+    places = set(conflict.rows)
+    near: list[int] = []
+    for item in kept:
+        steps = facts.programs.of(item).steps
+        looked = any(
+            step.places is None or any((step.part.table, place) in places for place in step.places) for step in steps
+        )
+        if looked or (conflict.reader is not None and conflict.reader[0] == item):
+            near.append(item)
+    return near if len(near) < len(kept) and fails(near) else kept
+
+
+def _without_some(kept: Sequence[int], size: int, fails: Callable[[Sequence[int]], bool]) -> Sequence[int] | None:
+    """The items without some of them in a row that are not needed, of so many; None where all are."""
+    found: Sequence[int] = kept
+    place = 0
+    while place < len(found):
+        rest = [*found[:place], *found[place + size :]]
+        if rest and fails(rest):
+            found = rest
+        else:
+            place += size
+    return None if len(found) == len(kept) else found
+
+
+def _value(value: object) -> str:
+    return str(json_of(value)) if not isinstance(value, str) else repr(value)  # type: ignore[arg-type]
+
+
+def _row(values: Sequence[object]) -> str:
+    return f"({', '.join(map(_value, values))})"
+
+
+def _place(problem: Problem, place: tuple[str, tuple[Value, ...]]) -> str:
+    """A row by its key: ``accounts(id=2)``."""
+    table, key = place
+    schema = problem.library.catalog.tables[table]
+    columns = next((one.columns for one in schema.keys if len(one.columns) == len(key)), ())
+    names = [schema.columns[column].name for column in columns]
+    return f"{table}({', '.join(f'{name}={_value(value)}' for name, value in zip(names, key, strict=False))})"
+
+
+def _told(problem: Problem, conflict: RowConflict) -> str:
+    """A contradiction in a sentence."""
+
+    def name(item: int) -> str:
+        return repr(problem.transaction(item).id)
+
+    rows = ", ".join(_place(problem, place) for place in conflict.rows[:3])
+    if len(conflict.rows) > 3:
+        rows += f" and {len(conflict.rows) - 3} more"
+    if conflict.reader is None:
+        return f"{rows}: in no order of the transactions that write it does each one get its own answers"
+    item, statement = conflict.reader
+    who = f"{name(item)}, statement {statement + 1}"
+    if conflict.circle:
+        return f"{who}: by what it shows of {rows}, transactions would be before one another in a circle"
+    left = _left(conflict, name)
+    excess = conflict.excess
+    if excess is None:
+        return f"{who}: {left or f'no version of {rows} gives its answer'}"
+    if excess.kind is None:
+        return f"{who}: no versions of {rows} add up to its answer"
+    kind = _row(excess.kind) if isinstance(excess.kind, tuple) else str(excess.kind)
+    wanted = int(excess.wanted)
+    if excess.what != "row":
+        able = f"{int(excess.found)} rows {'at most' if excess.most else 'at least'}"
+        of_group = f" of group {kind}" if isinstance(excess.kind, tuple) and excess.kind else ""
+        return f"{who}: its answer takes in {wanted} rows{of_group}, and {able} of {rows} can be so then"
+    if excess.most:
+        times = "" if wanted == 1 else f" {wanted} times"
+        able = "no row" if not excess.found else f"{int(excess.found)} rows at most"
+        return f"{who}: it shows {kind}{times}, and {able} can be so then" + (f": {left}" if left else "")
+    missing = "does not show it" if not wanted else f"shows {wanted} only"
+    shown = problem.prepared(item).statements[statement].observation.results
+    seen = "" if not shown or not shown[0].rows or len(shown[0].rows) > 1 else f" but {_row(shown[0].rows[0])}"
+    return f"{who}: {left or f'{rows} is {kind} then, whatever the order'}, and its answer {missing}{seen}"
+
+
+def _left(conflict: RowConflict, name: Callable[[int], str]) -> str:
+    """Who left what in a row that was read."""
+    if not conflict.versions or len(conflict.versions) > 3:
+        return ""
+    parts: list[str] = []
+    for writer, version in conflict.versions:
+        if isinstance(version, Vague):
+            return ""
+        what = "no row" if version is None else _row(version)
+        parts.append(f"the last writer {name(writer)} left {what}" if writer is not None else f"it is {what}")
+    return " or ".join(parts)
