@@ -116,5 +116,5 @@ def test_what_is_derived_of_rows_is_so_in_many(start: int, maker: str, level: st
 
 def test_much_is_refuted() -> None:
     told = sum((compare(_random, level, range(100, 130)) for level in GENERAL), Counter[str]())
-    assert told["refuted"] > 25
+    assert told["refuted"] > 20
     assert told["held"] > 60
