@@ -350,14 +350,18 @@ def repair(logs: tuple[str, ...], dry_run: bool, out: Path | None) -> None:
 def _mended(path: Path, dry_run: bool, out: Path | None) -> tuple[bool, int, int, int, int]:
     """Whether it was whole, transactions that ended, those whose outcome is unknown, bytes taken off, gaps."""
     from troubadour.record.core.unroll import under_way, unroll
+    from troubadour.record.proxy.decode.making import holds_frames, make_log
     from troubadour.tools.repair import repair as mend
 
     damaged = path.with_name(path.name + ".damaged")
     target = path if out is None else out
-    if under_way(path):
+    if (passed := holds_frames(path)) or under_way(path):
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            with path.open("rb") as source:
-                found = unroll(source, Path(folder) / target.name)
+            if passed:
+                found = make_log(path, Path(folder) / target.name)
+            else:
+                with path.open("rb") as source:
+                    found = unroll(source, Path(folder) / target.name)
             if not dry_run:
                 if out is None:
                     path.rename(damaged)

@@ -83,6 +83,65 @@ def app(log: str, unwritable: str, durable: bool, command: tuple[str, ...]) -> N
         raise CannotRecord(f"{command[0]}: {error.strerror}") from error
 
 
+@record.command()
+@click.option("--listen", required=True, metavar="HOST:PORT", help="Where clients connect; port 0: any that is free.")
+@click.option("--server", required=True, metavar="DSN", help="The server: host=... or postgresql://...")
+@click.option("--log", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Where the log goes.")
+@click.option(
+    "--commit-order",
+    type=click.Choice(["timestamps", "client"]),
+    default="timestamps",
+    show_default=True,
+    help="Whether PostgreSQL is asked for the id of a transaction together with its COMMIT, for its commit time.",
+)
+@click.option(
+    "--unwritable",
+    type=click.Choice(["stop", "go-on"]),
+    default="stop",
+    show_default=True,
+    help="Where the log cannot be written: are connections closed, or passed on with a gap in the log?",
+)
+@click.option("--durable", is_flag=True, help="Have what passes on the disk before it is passed on.")
+@click.option("--tls-certificate", type=click.Path(dir_okay=False, path_type=Path), help="For clients that want TLS.")
+@click.option("--tls-key", type=click.Path(dir_okay=False, path_type=Path), help="Where it is not in the same file.")
+def proxy(
+    listen: str,
+    server: str,
+    log: Path,
+    commit_order: str,
+    unwritable: str,
+    durable: bool,
+    tls_certificate: Path | None,
+    tls_key: Path | None,
+) -> None:
+    """Stand between clients of any language and a server, and record what they do.
+
+    What the database holds is captured first, while writers wait; then clients connect to HOST:PORT as they would to the
+    server, and only they may write. The proxy ends on SIGTERM or SIGINT, and the log is finished then. Where it was
+    killed, `troubadour log repair` makes the log of what it had written.
+
+    \b
+    Example:
+      troubadour record proxy --listen localhost:6432 --server "host=localhost dbname=shop" --log run.jsonl
+      psql "host=localhost port=6432 dbname=shop"
+    """
+    from troubadour.record.errors import RecordError
+    from troubadour.record.proxy.serve import Options, serve
+
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdigit():
+        raise click.UsageError(f"--listen: {listen} is no HOST:PORT")
+    options = Options((host.strip("[]"), int(port)), log, commit_order, unwritable, durable, tls_certificate, tls_key)
+
+    def ready(host: str, port: int) -> None:
+        click.echo(f"listening on {host}:{port}")
+
+    try:
+        serve(server, options, ready)
+    except (RecordError, OSError) as error:
+        raise CannotRecord(str(error)) from error
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What is asked of every recording."""

@@ -208,7 +208,7 @@ def begun_with(journal: Journal) -> Told:
 def tell(tape: Tape, told: Mapping[str, Any], begun: Mapping[str, Any], dialect: str) -> None:
     """Log, as the first transaction of a session, what its connection was set to before, where the log's header, whose
     settings are `begun`, says something else."""
-    texts = [_set(name, value, dialect) for name, value in told.items() if str(begun.get(name)) != str(value)]
+    texts = differing(told, begun, dialect)
     if not texts:
         return
     now = monotonic_ns()
@@ -216,6 +216,12 @@ def tell(tape: Tape, told: Mapping[str, Any], begun: Mapping[str, Any], dialect:
     for text in texts:
         transcript.add(fields({"sql": text}), now, now, NOTHING)
     tape.end("committed", now, monotonic_ns())
+
+
+def differing(told: Mapping[str, Any], begun: Mapping[str, Any], dialect: str) -> list[str]:
+    """Statements that set a connection to what it was `told` to be set to, where a header's settings, `begun`, say
+    something else."""
+    return [_set(name, value, dialect) for name, value in told.items() if str(begun.get(name)) != str(value)]
 
 
 _SET = {"sqlite": "PRAGMA {} = {}", "duckdb": "SET {} = {}"}

@@ -63,11 +63,27 @@ def open_journal(
 def _opened(
     path: Path, capture: Callable[[], Captured], lookup: Lookup | None, unwritable: str, durable: bool
 ) -> Journal:
+    segment, prefix, tables = _begun(path, capture, durable)
+    return Journal(segment, prefix, lookup, unwritable, durable, tables)
+
+
+def begin_segment(path: Path, capture: Callable[[], Captured], *, durable: bool = False) -> tuple[Path, Path]:
+    """Make the file that a process writes for the log at `path`, as `open_journal` does. Gives its name, and that of the
+    plain file that is written until it is packed. Raises RecordError."""
+    try:
+        segment, _, _ = _begun(path, capture, durable)
+    except OSError as error:
+        raise RecordError(f"{path}: the log cannot be begun: {error.strerror or error}") from error
+    return segment, segment.with_suffix("") if segment.suffix == ".gz" else segment
+
+
+def _begun(path: Path, capture: Callable[[], Captured], durable: bool) -> tuple[Path, str, Sequence[str]]:
+    """The name of the segment, what its sessions' names begin with, and the tables that it has initial rows of."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     if not plain.exists() and not path.exists():
         captured = capture()
         if create(plain, captured, durable):
-            return Journal(path, "", lookup, unwritable, durable, [table for table, _, _ in captured.rows])
+            return path, "", [table for table, _, _ in captured.rows]
     header = read_header(path if path.exists() else plain)
     while True:
         token = secrets.token_hex(2)
@@ -75,7 +91,7 @@ def _opened(
         begun = segment.with_suffix("") if segment.suffix == ".gz" else segment
         captured = Captured({**header, "segment": token, "clock": clock_name()})
         if not segment.exists() and create(begun, captured, durable):
-            return Journal(segment, f"{token}.", lookup, unwritable, durable)
+            return segment, f"{token}.", ()
 
 
 def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> Journal:

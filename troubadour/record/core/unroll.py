@@ -78,15 +78,17 @@ def unroll(
     expected: Expected | None = None,
     *,
     durable: bool = False,
+    records: Iterable[Any] | None = None,
 ) -> Unrolled:
     """Write the log of the segment `source` to `path`, where the segment itself may be: packed if it ends in ``.gz``.
-    `untold`: records that come after those in the file; what is `expected` and missing is a gap. Raises OSError, with
+    `untold`: records that come after those in the file; `records`: those that stand for what the file has behind its
+    header and initial rows, where that is of another kind. What is `expected` and missing is a gap. Raises OSError, with
     nothing written, and RecordError as `lookup` did, with everything written; LogError without a header."""
     made = _Log(lookup, expected)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(2)}")
     try:
         with _target(draft, path.suffix == ".gz", durable) as target:
-            made.write(source, target, untold)
+            made.write(source, target, untold, records)
         os.replace(draft, path)
         if durable:
             folder_to_disk(path)
@@ -169,7 +171,9 @@ class _Log:
     unread: dict[str, dict[str, Any]] = field(default_factory=dict)
     numbers: dict[str, set[int]] = field(default_factory=dict)
 
-    def write(self, source: BinaryIO, target: BinaryIO, untold: Sequence[Any]) -> None:
+    def write(
+        self, source: BinaryIO, target: BinaryIO, untold: Sequence[Any], records: Iterable[Any] | None = None
+    ) -> None:
         """All lines, from the header to the end."""
         anew = None if self.expected is None else self.expected.header
         for line in (anew,) if anew is not None else lines_before(source):
@@ -180,7 +184,7 @@ class _Log:
             self.count.beginning_lost = True
             source.seek(0)
         frames = Frames(source, own=self.expected is not None)
-        self._records(frames, target)
+        self._records(frames if records is None else records, target)
         latest = self.latest
         self._records(untold, target)
         self._miss(latest)

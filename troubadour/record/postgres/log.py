@@ -60,9 +60,15 @@ class CommitTimes:
             self._connection.close()
 
 
+LIFETIME = (
+    "pg_catalog.to_char(pg_catalog.timezone('UTC', pg_catalog.pg_postmaster_start_time()), 'YYYY-MM-DD HH24:MI:SS.US')"
+)
+"""When the server was started, as a text that is the same in all its sessions, however they write times."""
+
+
 def lifetime(pgconn: Any) -> str:
     """When the server was started. Raises psycopg.Error. (Asked for past psycopg, which may be asynchronous.)"""
-    result = pgconn.exec_(b"SELECT pg_catalog.pg_postmaster_start_time()")
+    result = pgconn.exec_(f"SELECT {LIFETIME}".encode())
     if result.status != pq.ExecStatus.TUPLES_OK:
         raise psycopg.errors.error_from_result(result)
     return str(result.get_value(0, 0).decode())

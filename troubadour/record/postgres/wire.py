@@ -55,7 +55,7 @@ def _timestamp(text: str) -> bytes:
     return _quoted(text.replace(" ", "T", 1))
 
 
-_MAKES: Mapping[int, Make] = {
+MAKES: Mapping[int, Make] = {
     16: _bool,
     20: str.encode,
     21: str.encode,
@@ -178,7 +178,7 @@ def _observation(tag: bytes | None, columns: bytes, rows: list[bytes] | None) ->
 
 def json_rows(oids: Sequence[int], rows: Sequence[Any]) -> list[bytes]:
     """Rows of texts, each as JSON."""
-    makes = [_MAKES.get(oid, _text) for oid in oids]
+    makes = [MAKES.get(oid, _text) for oid in oids]
     return [
         b"[%b]" % b",".join(b"null" if value is None else make(value) for make, value in zip(makes, row, strict=True))
         for row in rows
@@ -213,7 +213,7 @@ def statement(
         if data is None:
             values.append(b"null")
         elif not formats[place]:
-            values.append(_MAKES.get(types[place], _text)(bytes(data).decode()))
+            values.append(MAKES.get(types[place], _text)(bytes(data).decode()))
         elif types[place] in _INTEGERS:
             values.append(b"%d" % int.from_bytes(data, "big", signed=True))
         else:

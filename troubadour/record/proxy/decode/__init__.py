@@ -1,0 +1,1 @@
+"""What passed the proxy, made into a log, by a process of its own behind the carrier. Knows no socket."""

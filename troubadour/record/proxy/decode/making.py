@@ -1,0 +1,155 @@
+"""The log of what passed the proxy: the records of its sessions, as lines (`core.unroll`). The same frames always make the
+same lines, so what a killed process had made need not be kept.
+
+Does not know who asks, nor whether the proxy still runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from troubadour.model.log import LogError
+from troubadour.record.core.frames import lines_before
+from troubadour.record.core.journal import GAP, RESUMED, Lookup
+from troubadour.record.core.unroll import Unrolled, unroll
+from troubadour.record.proxy import raw
+from troubadour.record.proxy.postgres.copying import plain_tables
+from troubadour.record.proxy.postgres.session import Session
+from troubadour.record.proxy.raw import Damage, Frame, frames
+
+
+class Decoded(Protocol):
+    """A session of either product."""
+
+    @property
+    def records(self) -> list[Any]:
+        """What is known so far, for the caller to take out."""
+
+    def sent(self, time: int, data: bytes, *, own: bool = False) -> None:
+        """The client sent this, or the proxy its `own`."""
+
+    def got(self, time: int, data: bytes) -> None:
+        """The server sent this."""
+
+    def closed(self, time: int | None) -> None:
+        """The connection is closed; without a time because nothing more is known of it."""
+
+    def lose(self, reason: str, time: int) -> None:
+        """From here on something is missing."""
+
+
+def holds_frames(path: Path) -> bool:
+    """Whether a file is a log under way that a proxy writes, or left behind."""
+    with path.open("rb") as source:
+        for _ in lines_before(source):
+            pass
+        return source.read(1) == bytes([raw.MARK])
+
+
+def make_log(
+    path: Path,
+    target: Path,
+    lookup: Lookup | None = None,
+    wait: Callable[[], bool] = lambda: False,
+    *,
+    durable: bool = False,
+) -> Unrolled:
+    """Write the log of the segment `path`, to which a proxy may still be writing, to `target`, which may be the same.
+    `wait`: as `raw.frames`. Raises as `core.unroll.unroll` does."""
+    with path.open("rb") as source:
+        header: dict[str, Any] = {}
+        for line in lines_before(source):
+            header = header or _header(line)
+        begin = source.tell()
+
+        def read(length: int, place: int) -> bytes:
+            return os.pread(source.fileno(), length, place)
+
+        source.seek(0)
+        made = records(frames(read, begin, wait), header)
+        return unroll(source, target, lookup, durable=durable, records=made)
+
+
+def _header(line: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(line)
+    except ValueError as error:
+        raise LogError(f"the first line is no header: {error}") from error
+    return found
+
+
+def records(passed: Iterable[Frame | Damage], header: Mapping[str, Any]) -> Iterator[Any]:
+    """The records of what passed, in an order in which lines can be made of them."""
+    segment = header.get("segment", "first")
+    prefix = "" if segment == "first" else f"{segment}."
+    sessions: dict[int, Decoded] = {}
+    make = _Maker(header)
+    latest = 0
+    damaged = False
+    for one in passed:
+        if isinstance(one, Damage):
+            for session in sessions.values():
+                session.lose("a part of the recording is damaged", latest)
+                yield from session.records
+            sessions.clear()
+            yield (GAP, latest, "a part of the recording is damaged")
+            damaged = True
+            continue
+        kind, number, latest, data = one
+        if kind == raw.OPENED:
+            if number == 0:
+                make.known(json.loads(data))
+            else:
+                sessions[number] = make(f"{prefix}c{number}", json.loads(data))
+            continue
+        if kind == raw.UNWRITTEN:
+            for session in sessions.values():
+                session.lose(data.decode(), latest)
+                yield from session.records
+            sessions.clear()
+            yield (GAP, latest, data.decode())
+            continue
+        if kind == raw.RESUMED:
+            yield (RESUMED, latest, None)
+            continue
+        found = sessions.get(number)
+        if found is None:
+            if number and not damaged:
+                raise LogError(f"connection {number} was never opened")
+            continue
+        if kind == raw.CLIENT:
+            found.sent(latest, data)
+        elif kind == raw.SERVER:
+            found.got(latest, data)
+        elif kind == raw.ASKED:
+            found.sent(latest, data, own=True)
+        elif kind == raw.CLOSED:
+            found.closed(latest)
+            del sessions[number]
+        if found.records:
+            yield from found.records
+            found.records.clear()
+    for session in sessions.values():
+        session.closed(None)
+        yield from session.records
+
+
+class _Maker:
+    """Makes sessions of the product that a header names."""
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        self._level = header.get("isolation")
+        self._begun = header.get("settings", {})
+        self._tables = plain_tables(header.get("schema", ()))
+        self._labels: frozenset[int] = frozenset()
+
+    def known(self, told: Mapping[str, Any]) -> None:
+        """What the proxy found out as it began."""
+        self._labels = frozenset(told.get("labels", ()))
+
+    def __call__(self, name: str, told: Mapping[str, Any]) -> Decoded:
+        return Session(name, self._level, self._begun, told.get("parameters", {}), self._labels, self._tables)

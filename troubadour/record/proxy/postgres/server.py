@@ -1,0 +1,114 @@
+"""The PostgreSQL server behind a proxy: where it is, what the log of it begins with, whether it keeps commit times. All
+of it on a connection of the proxy's own. Does not know clients.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from troubadour.record.core.journal import Lookup
+from troubadour.record.core.segments import Captured
+from troubadour.record.errors import RecordError
+from troubadour.record.postgres.capture import capture
+from troubadour.record.postgres.log import CommitTimes
+from troubadour.record.proxy.carrier.talk import Talk
+from troubadour.record.proxy.postgres.startup import PostgresTalk
+from troubadour.record.servers.server import connect, one_line
+
+ORDERS = ("timestamps", "client")
+_ENUMS = b"SELECT oid::int8 FROM pg_catalog.pg_type WHERE typtype = 'e'"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A server, as the carrier needs it. `capture`: what the log begins with; `told`: what decoders need to know, as
+    JSON has it; `times`: a connection string by which commit times are looked up, None where they are not; `host`: its
+    name, for TLS; `tls`: where it wants that."""
+
+    capture: Callable[[], Captured]
+    connect: Callable[[], socket.socket]
+    talk: Callable[[], Talk]
+    told: dict[str, Any]
+    times: str | None
+    host: str
+    tls: ssl.SSLContext | None
+
+    def lookup(self) -> Lookup | None:
+        """What looks commit times up."""
+        return None if self.times is None else CommitTimes(self.times)
+
+
+@contextmanager
+def open_postgres(dsn: str, commit_order: str, *, offers_tls: bool) -> Iterator[Origin]:
+    """The server that a connection string names. Raises RecordError."""
+    if commit_order not in ORDERS:
+        raise RecordError(f"commit_order {commit_order!r} is none of {', '.join(ORDERS)}")
+    with connect(dsn) as own:
+        try:
+            tracks = _one(own, b"SHOW track_commit_timestamp") == "on"
+            labels = [row[0] for row in own.execute(_ENUMS)]
+            database = str(_one(own, b"SELECT current_database()"))
+        except psycopg.Error as error:
+            raise RecordError(f"the server cannot be asked: {one_line(error)}") from error
+        host, port = own.info.hostaddr or own.info.host, own.info.port
+        places = tracks and commit_order == "timestamps"
+        tls = _tls(dsn) if own.pgconn.ssl_in_use else None
+
+        def begin() -> Captured:
+            try:
+                return capture(own)
+            except psycopg.Error as error:
+                raise RecordError(f"what the log begins with cannot be read: {one_line(error)}") from error
+
+        yield Origin(
+            begin,
+            lambda: _connected(host, port),
+            lambda: PostgresTalk(database, commit_places=places, offers_tls=offers_tls, wants_tls=tls is not None),
+            {"product": "postgres", "labels": labels},
+            dsn if places else None,
+            own.info.host,
+            tls,
+        )
+
+
+def _one(own: Any, query: bytes) -> object:
+    row = own.execute(query).fetchone()
+    return row[0]
+
+
+def _connected(host: str, port: int) -> socket.socket:
+    """A socket to the server, which may not be connected yet. Raises OSError."""
+    if host.startswith("/"):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.settimeout(10)
+        sock.connect(f"{host}/.s.PGSQL.{port}")
+        return sock
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    sock = socket.socket(family, kind, protocol)
+    sock.setblocking(False)
+    try:
+        sock.connect(address)
+    except BlockingIOError:
+        pass
+    return sock
+
+
+def _tls(dsn: str) -> ssl.SSLContext:
+    """As libpq checks a server: not at all, unless it is asked to."""
+    given = conninfo_to_dict(dsn)
+    mode = str(given.get("sslmode") or "prefer")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = mode == "verify-full"
+    context.verify_mode = ssl.CERT_REQUIRED if mode in ("verify-full", "verify-ca") else ssl.CERT_NONE
+    if context.verify_mode is ssl.CERT_REQUIRED:
+        root = given.get("sslrootcert")
+        context.load_verify_locations(str(root)) if root and root != "system" else context.load_default_certs()
+    return context
