@@ -116,8 +116,8 @@ def proxy(
 ) -> None:
     """Stand between clients of any language and a server, and record what they do.
 
-    What the database holds is captured first, while writers wait; then clients connect to HOST:PORT as they would to the
-    server, and only they may write. The proxy ends on SIGTERM or SIGINT, and the log is finished then. Where it was
+    What the database holds is captured first, while writers wait; then clients connect to HOST:PORT as they would to
+    the server, and only they may write. The proxy ends on SIGTERM or SIGINT, and the log is finished then. Where it was
     killed, `troubadour log repair` makes the log of what it had written.
 
     \b

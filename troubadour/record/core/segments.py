@@ -68,8 +68,8 @@ def _opened(
 
 
 def begin_segment(path: Path, capture: Callable[[], Captured], *, durable: bool = False) -> tuple[Path, Path]:
-    """Make the file that a process writes for the log at `path`, as `open_journal` does. Gives its name, and that of the
-    plain file that is written until it is packed. Raises RecordError."""
+    """Make the file that a process writes for the log at `path`, as `open_journal` does. Gives its name, and that of
+    the plain file that is written until it is packed. Raises RecordError."""
     try:
         segment, _, _ = _begun(path, capture, durable)
     except OSError as error:

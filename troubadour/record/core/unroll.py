@@ -82,8 +82,8 @@ def unroll(
 ) -> Unrolled:
     """Write the log of the segment `source` to `path`, where the segment itself may be: packed if it ends in ``.gz``.
     `untold`: records that come after those in the file; `records`: those that stand for what the file has behind its
-    header and initial rows, where that is of another kind. What is `expected` and missing is a gap. Raises OSError, with
-    nothing written, and RecordError as `lookup` did, with everything written; LogError without a header."""
+    header and initial rows, where that is of another kind. What is `expected` and missing is a gap. Raises OSError,
+    with nothing written, and RecordError as `lookup` did, with everything written; LogError without a header."""
     made = _Log(lookup, expected)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(2)}")
     try:

@@ -113,4 +113,4 @@ def _may_begin(block: bytes, offset: int) -> bool:
     if len(block) < offset + _HEAD.size:
         return True
     _, kind, _, _, length, _ = _HEAD.unpack_from(block, offset)
-    return kind <= ENDED and length <= LONGEST
+    return bool(kind <= ENDED and length <= LONGEST)

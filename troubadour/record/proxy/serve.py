@@ -1,5 +1,5 @@
-"""A proxy from beginning to end: what the log begins with is captured, a socket is listened on, the process that makes the
-log is started, and when the proxy is told to end the log is closed. Does not know the protocols.
+"""A proxy from beginning to end: what the log begins with is captured, a socket is listened on, the process that makes
+the log is started, and when the proxy is told to end the log is closed. Does not know the protocols.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Options:
 
 
 def serve(dsn: str, options: Options, ready: Callable[[str, int], None]) -> None:
-    """Until SIGTERM or SIGINT. `ready` is told the address once clients may connect. Raises RecordError where nothing can
-    be recorded, or the log is not whole."""
+    """Until SIGTERM or SIGINT. `ready` is told the address once clients may connect. Raises RecordError where nothing
+    can be recorded, or the log is not whole."""
     client_tls = _client_tls(options)
     with open_postgres(dsn, options.commit_order, offers_tls=client_tls is not None) as origin:
         try:

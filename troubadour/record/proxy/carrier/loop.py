@@ -1,6 +1,6 @@
-"""The loop that moves bytes: each connection of a client has one to the server, and what one side sends goes to the other
-as far as that takes it. A side that does not take what it is sent is not read for on the other. What passes is written
-down first, with the time at which it came.
+"""The loop that moves bytes: each connection of a client has one to the server, and what one side sends goes to the
+other as far as that takes it. A side that does not take what it is sent is not read for on the other. What passes is
+written down first, with the time at which it came.
 
 Does not know what the bytes mean: a `Talk` says what is to be written, and where something of the proxy's own goes.
 """
@@ -84,8 +84,8 @@ class Link:
 
 
 class Carrier:
-    """`connect`: makes a connection to the server, which may not be there yet when it returns; `talk`: what follows a new
-    connection. `client_tls`, `server_tls`: for TLS, where a `Talk` asks for it."""
+    """`connect`: makes a connection to the server, which may not be there yet when it returns; `talk`: what follows a
+    new connection. `client_tls`, `server_tls`: for TLS, where a `Talk` asks for it."""
 
     def __init__(
         self,

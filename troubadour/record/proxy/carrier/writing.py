@@ -1,5 +1,5 @@
-"""Where the carrier writes down what passes, before it passes it on. What becomes of clients where that cannot be done is
-as with the other recorders (`core.journal`). Does not know connections.
+"""Where the carrier writes down what passes, before it passes it on. What becomes of clients where that cannot be done
+is as with the other recorders (`core.journal`). Does not know connections.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from troubadour.record.proxy.raw import ENDED, RESUMED, UNWRITTEN, frame
 
 
 class Writing:
-    """`unwritable`: ``"stop"``: what cannot be written is not passed on, and its connection is closed; ``"go-on"``: it is
-    passed on, and the log has a gap, until no connection is left of which something is missing."""
+    """`unwritable`: ``"stop"``: what cannot be written is not passed on, and its connection is closed; ``"go-on"``: it
+    is passed on, and the log has a gap, until no connection is left of which something is missing."""
 
     def __init__(self, file: AppendedFile, unwritable: str) -> None:
         self._file = file

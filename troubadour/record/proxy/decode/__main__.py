@@ -1,5 +1,5 @@
-"""The process that makes the log beside a proxy. Its orders come on standard input, one line of JSON; the rest of it says
-nothing, and its end that the proxy has ended, in whichever way. Does not know how a log is made."""
+"""The process that makes the log beside a proxy. Its orders come on standard input, one line of JSON; the rest of it
+says nothing, and its end that the proxy has ended, in whichever way. Does not know how a log is made."""
 
 from __future__ import annotations
 

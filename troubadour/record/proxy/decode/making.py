@@ -1,5 +1,5 @@
-"""The log of what passed the proxy: the records of its sessions, as lines (`core.unroll`). The same frames always make the
-same lines, so what a killed process had made need not be kept.
+"""The log of what passed the proxy: the records of its sessions, as lines (`core.unroll`). The same frames always make
+the same lines, so what a killed process had made need not be kept.
 
 Does not know who asks, nor whether the proxy still runs.
 """

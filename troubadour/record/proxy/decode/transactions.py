@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from troubadour.record.core.journal import GAP, RESUMED
-from troubadour.record.core.tape import NOTHING, UNKNOWN, WHOLE, Transcript, fields
+from troubadour.record.core.tape import NOTHING, WHOLE, Transcript, fields
 
 Record = tuple[Any, ...]
 

@@ -1,5 +1,5 @@
-"""What a PostgreSQL server answered, as observations of a log: rows in text or binary, counts, errors. The writer is that
-of the other recorders (`record.postgres.wire`). Does not know requests.
+"""What a PostgreSQL server answered, as observations of a log: rows in text or binary, counts, errors. The writer is
+that of the other recorders (`record.postgres.wire`). Does not know requests.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Reading:
             return wire.REDACTED
         if text is None or (not format and not self._readable(type, text)):
             return wire.REDACTED
-        return wire.MAKES.get(type, encode)(text)
+        make = wire.MAKES.get(type)
+        return encode(text) if make is None else make(text)
 
     def _readable(self, type: int, text: str) -> bool:
         """Whether the text of a value is what the log would have."""

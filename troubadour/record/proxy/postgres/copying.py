@@ -1,8 +1,8 @@
-"""COPY, as statements that say the same: rows that came in, as INSERT; rows that went out, as a query whose answer is not
-told. Source: the manual's page on COPY, *Text Format*.
+"""COPY, as statements that say the same: rows that came in, as INSERT; rows that went out, as a query whose answer is
+not told. Source: the manual's page on COPY, *Text Format*.
 
-Only what is certain to be the same is told so: the text format with its defaults, into a table without generated columns,
-identities and rules. Does not know the table's types: COPY reads texts as literals are read.
+Only what is certain to be the same is told so: the text format with its defaults, into a table without generated
+columns, identities and rules. Does not know the table's types: COPY reads texts as literals are read.
 """
 
 from __future__ import annotations

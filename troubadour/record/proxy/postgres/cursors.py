@@ -1,5 +1,6 @@
-"""Cursors and prepared statements that a session makes by texts (DECLARE, FETCH, PREPARE, EXECUTE), as the statements that
-they run: a cursor's query stands where it was declared, with the rows that were fetched of it. Does not know portals.
+"""Cursors and prepared statements that a session makes by texts (DECLARE, FETCH, PREPARE, EXECUTE), as the statements
+that they run: a cursor's query stands where it was declared, with the rows that were fetched of it. Does not know
+portals.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The level and the access that a session's transactions have where they name none, as SET and its kin change them. Does
-not know what is executed else.
+"""The level and the access that a session's transactions have where they name none, as SET and its kin change them.
+Does not know what is executed else.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ class Defaults:
         self._transactions.level = level or self._transactions.level
         self._transactions.read_only = read_only if read_only is not None else self._transactions.read_only
 
-    def done(self, piece: Piece) -> None:
-        """A statement was executed, which may be one that sets them."""
+    def done(self, piece: Piece) -> bool:
+        """A statement was executed, which may be one that sets them; whether it does nothing else."""
         word = piece.text.word
         if word == "SET":
             match = _SETTING.match(piece.sql)
             if match is not None:
                 self._set(match["name"].lower(), match["value"].strip().lower())
+                return True
         elif word in ("RESET", "DISCARD"):
             match = _RESET.match(piece.sql)
             if match is not None:
@@ -59,9 +60,11 @@ class Defaults:
                     self._transactions.level = self._first[0]
                 if not name.endswith("isolation"):
                     self._transactions.read_only = self._first[1]
+                return bool(name)
         elif "set_config" in piece.text.calls:
             for match in _CONFIG.finditer(piece.sql):
                 self._set(match["name"].lower(), match["value"].strip().lower())
+        return False
 
     def _set(self, name: str, value: str) -> None:
         level = self._first[0] if value == "default" else POSTGRES_LEVELS.get(value.upper())

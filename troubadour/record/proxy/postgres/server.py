@@ -7,7 +7,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,10 +94,8 @@ def _connected(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     sock = socket.socket(family, kind, protocol)
     sock.setblocking(False)
-    try:
+    with suppress(BlockingIOError):
         sock.connect(address)
-    except BlockingIOError:
-        pass
     return sock
 
 

@@ -1,5 +1,5 @@
-"""How a PostgreSQL connection begins, up to the server's first ReadyForQuery; from then on `watch` follows it. Nothing of
-this is written down but what the server was asked for and told: it has passwords. Does not know sockets.
+"""How a PostgreSQL connection begins, up to the server's first ReadyForQuery; from then on `watch` follows it. Nothing
+of this is written down but what the server was asked for and told: it has passwords. Does not know sockets.
 """
 
 from __future__ import annotations

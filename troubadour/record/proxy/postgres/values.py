@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from datetime import date, timedelta
+from datetime import date
 from uuid import UUID
 
 Make = Callable[[bytes], str]

@@ -1,6 +1,6 @@
-"""What the carrier has to know of a PostgreSQL connection while its bytes pass: whether anything is outstanding, in which
-state its transaction is, whether that wrote, and whether the bytes at hand are its COMMIT. In front of such a COMMIT a
-question of the proxy's own may go, whose answer is taken out of what the client gets.
+"""What the carrier has to know of a PostgreSQL connection while its bytes pass: whether anything is outstanding, in
+which state its transaction is, whether that wrote, and whether the bytes at hand are its COMMIT. In front of such a
+COMMIT a question of the proxy's own may go, whose answer is taken out of what the client gets.
 
 Knows of messages their types and lengths, and no values. Where it loses count it asks no more. Does not know sockets.
 """
