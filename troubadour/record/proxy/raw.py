@@ -2,7 +2,7 @@
 a log that is under way (`core.segments`), until the log is made of them.
 
 A frame is a byte that begins no line of JSON, its kind, the connection's number, a time of the monotonic clock in
-nanoseconds, the length of what follows and its checksum. Does not know what the bytes mean.
+nanoseconds, the length of what follows and a checksum of all that. Does not know what the bytes mean.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ OPENED, CLIENT, SERVER, ASKED, CLOSED, UNWRITTEN, RESUMED, ENDED = range(8)
 sent; what the server sent; what the proxy asked for itself; the connection is closed; from here on what passed is not
 written, and why; until here; the proxy has ended, and all is told."""
 _HEAD = struct.Struct("<BBIqII")
+_CHECKED = struct.Struct("<BBIqI")
+_SUM = struct.Struct("<I")
 LONGEST = 1 << 26
 """No frame has more bytes."""
 _BLOCK = 1 << 20
@@ -38,7 +40,8 @@ class Frame(NamedTuple):
 
 def frame(kind: int, connection: int, time: int, data: bytes) -> bytes:
     """A frame as it is written."""
-    return _HEAD.pack(MARK, kind, connection, time, len(data), zlib.crc32(data)) + data
+    head = _CHECKED.pack(MARK, kind, connection, time, len(data))
+    return head + _SUM.pack(zlib.crc32(data, zlib.crc32(head))) + data
 
 
 class Damage(NamedTuple):
@@ -88,11 +91,12 @@ def _frame_in(block: bytes, place: int) -> Frame | None:
     if len(block) < place + _HEAD.size:
         return None
     mark, kind, connection, time, length, checksum = _HEAD.unpack_from(block, place)
-    place += _HEAD.size
+    begin, place = place, place + _HEAD.size
     if mark != MARK or kind > ENDED or len(block) < place + length:
         return None
     data = block[place : place + length]
-    return Frame(kind, connection, time, data) if zlib.crc32(data) == checksum else None
+    found = zlib.crc32(data, zlib.crc32(block[begin : begin + _CHECKED.size]))
+    return Frame(kind, connection, time, data) if found == checksum else None
 
 
 def _next_frame(read: Read, begin: int) -> int | None:

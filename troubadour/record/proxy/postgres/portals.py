@@ -81,6 +81,14 @@ class Portals:
             raise ValueError("a portal that was not bound")
         return found
 
+    def has_statement(self, name: bytes) -> bool:
+        """Whether a statement of the name is prepared."""
+        return name in self._statements
+
+    def has_portal(self, name: bytes) -> bool:
+        """Whether a portal of the name is bound."""
+        return name in self._portals
+
     def clear(self) -> None:
         """No transaction is open: the portals are gone."""
         self._portals.clear()
@@ -90,7 +98,9 @@ class Portals:
         if kind == b"S":
             self.statement(name).columns = columns
             return
-        portal = self.portal(name)
+        portal = self._portals.get(name)
+        if portal is None:
+            return  # a cursor, which statements fetch of
         portal.answer.columns = columns
         if portal.prepared.columns is None and columns is not None:
             portal.prepared.columns = tuple(column._replace(format=0) for column in columns)

@@ -345,14 +345,15 @@ class Session:
         """What was to prepare, bind or execute a statement brought an error."""
         prepared, bind, invoked = None, None, request.time
         if request.kind == _EXECUTE:
-            portal = self._portal(request)
-            if portal.place is not None:  # a part of a query that stands already
-                self.transactions.failed = True
-                return
-            prepared, bind, invoked = portal.prepared, portal.bind, portal.bound
+            name, _ = messages.execute(request.whole())
+            if self._portals.has_portal(name):  # else that was the error
+                portal = self._portals.portal(name)
+                if portal.place is None:  # else it is a part of a query that stands already
+                    prepared, bind, invoked = portal.prepared, portal.bind, portal.bound
         elif request.kind == _BIND:
             bind = messages.bind(request.whole())
-            prepared = self._portals.statement(bind.statement)
+            if self._portals.has_statement(bind.statement):
+                prepared = self._portals.statement(bind.statement)
         elif request.kind == _PARSE:
             parse = messages.parse(request.whole())
             prepared, bind = self._portals.read(parse), self._bind_behind(parse.name)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from troubadour.record.lexing import NAME, PUNCTUATION, Token, tokens
-from troubadour.record.secrets import administers
+from troubadour.record.secrets import administers, masked
 from troubadour.record.texts import Text, read_text
 
 DIALECT = "postgres"
@@ -45,15 +45,23 @@ def _blank(match: re.Match[str]) -> str:
 def _alone(template: str) -> tuple[Text, bool] | None:
     """What a text says that is one statement, whatever its literals."""
     template = template.strip(_SPACE)
-    return (read_text(template, DIALECT), administers(template)) if template else None
+    return _read(template) if template else None
 
 
 @lru_cache(maxsize=1_000)
 def _several(text: str) -> tuple[Piece, ...]:
     found = []
     for sql in _split(text):
-        found.append(Piece(sql, read_text(sql, DIALECT), administers(sql)))
+        found.append(Piece(sql, *_read(sql)))
     return tuple(found)
+
+
+def _read(sql: str) -> tuple[Text, bool]:
+    text = read_text(sql, DIALECT)
+    secret = administers(sql)
+    if text.word == "COPY":  # the rows of a table are no secret, where the text has none
+        secret = masked(sql) != sql
+    return text, secret
 
 
 def _split(text: str) -> Iterator[str]:
