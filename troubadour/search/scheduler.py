@@ -351,6 +351,9 @@ class Search:
             return False
         if self.problem.free.pending or item in self.problem.aborted:
             return False
+        if any(placement.ways or placement.drawn for placement in trace.placements):
+            # the DBMS may have chosen otherwise
+            return False
         placed = [one.item for one in trace.placements if one.item not in self.problem.aborted]
         return is_only_order(self.problem, [*placed, item])
 
