@@ -85,6 +85,9 @@ _PLAIN = re.compile(r"\s*CREATE\s+(UNIQUE\s+)?(TABLE|INDEX)\b(?!.*(DEFAULT|CHECK
 """Definitions without an expression."""
 
 
+_TRIGGER = re.compile(r"\s*CREATE\s+(OR\s+REPLACE\s+)?(CONSTRAINT\s+)?TRIGGER\b", re.I)
+
+
 class SqlLibrary:
     """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions;
     definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
@@ -187,6 +190,28 @@ class SqlLibrary:
             beside=self._beside,
             unsettled=self.unsettled,
         )
+
+    def supposing(self, dialect: Dialect, *, fires: bool = True) -> SqlLibrary:
+        """The same library by other rules of its product; `fires`: the triggers of its schema do."""
+        schema, procedures, definitions, altered = self._given
+        return SqlLibrary(
+            dialect,
+            schema if fires else [text for text in schema if not _TRIGGER.match(text)],
+            procedures,
+            definitions,
+            altered,
+            self._unknown,
+            changes=self._changes,
+            standing=self.standing,
+            beside=self._beside,
+            unsettled=self.unsettled,
+        )
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """The definitions that hold when the log begins, of routines too."""
+        schema, procedures, *_ = self._given
+        return (*schema, *procedures)
 
     @property
     def stepwise(self) -> bool:

@@ -10,6 +10,7 @@ from sql_semantics.products import PRODUCTS, Rules
 from sql_semantics.values.types import SqlType
 
 Writing = Literal["value", "condition"]
+NullOrder = Literal["parsed", "first", "last", "small", "large"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,9 @@ class Dialect:
     case does not tell MySQL's tables apart (its ``lower_case_table_names`` is not 0). `product` tells the dialect
     ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way. `version` is the product's,
     where the log tells it. `search_path`: the schemas that unqualified names are looked up in, () for the product's
-    default. `named`: the types that the schema defines, by folded name.
+    default. `named`: the types that the schema defines, by folded name. `ignores_checks`: no CHECK is enforced.
+    `descends`: ORDER BY that says no direction descends; `null_order`: where NULLs come in one that does not say that,
+    as the parser has it for the product, at one end, or where less or more than all values would.
     """
 
     name: str
@@ -62,6 +65,9 @@ class Dialect:
     product: Literal["mysql", "mariadb"] | None = None
     version: tuple[int, ...] | None = None
     named: tuple[NamedType, ...] = ()
+    ignores_checks: bool = False
+    descends: bool = False
+    null_order: NullOrder = "parsed"
 
     @property
     def home_schema(self) -> str | None:

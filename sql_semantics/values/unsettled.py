@@ -30,8 +30,12 @@ _TOLD = {
 }
 """What a log tells otherwise, or of each transaction by itself."""
 
+OTHERS = "others"
+"""The setting by which a recorder says that all that a log does not name are its product's defaults."""
+
 OWN = frozenset(
     {
+        OTHERS,
         *("collation", "timezone", "sql_mode", "found_rows", "foreign_keys", "search_path", "lower_case_table_names"),
         "case_sensitive_like",
     }

@@ -6,6 +6,7 @@ Each case is a product, what is set, a word by which a verdict may name it, and 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -168,6 +169,26 @@ def test_there_are_enough() -> None:
 
 def judged(log: Path) -> Verdict:
     recorder.close()
+    assert read_log([log]).header.settings["others"] == "default"
+    return verdict_on(log)
+
+
+WROTE = ("timezone", "collation", "sql_mode", "found_rows", "foreign_keys", "search_path")
+"""The settings that recorders have always written."""
+
+
+def is_not_accused(log: Path) -> None:
+    """Nor is the log of a recorder that told no more than it judged by."""
+    head, *lines = log.read_text(encoding="utf-8").splitlines()
+    header = json.loads(head)
+    header["settings"] = {name: value for name, value in header["settings"].items() if name in WROTE}
+    old = log.with_name("old.jsonl")
+    old.write_text("\n".join([json.dumps(header), *lines, ""]), encoding="utf-8")
+    verdict = verdict_on(old)
+    assert verdict.status is not Status.VIOLATION, verdict.explanation
+
+
+def verdict_on(log: Path) -> Verdict:
     try:
         return audit(*library_for(read_log([log])), Options(unobserved=False))
     except Unsupported as error:  # of the whole log
@@ -209,6 +230,7 @@ def test_postgres(one: Case, server: str, tmp_path: Path) -> None:
     with recorder.connect(server, log=log, options=f"-c {setting}") as connection:
         run(connection, one.statements, psycopg.Error)
     is_honest(judged(log), one.named)
+    is_not_accused(log)
     with psycopg.connect(server) as connection:  # what the next one finds
         connection.execute("DELETE FROM ch")
         connection.execute("DELETE FROM t WHERE id > 3")
@@ -231,6 +253,7 @@ def test_mariadb(one: Case, mariadb: str, tmp_path: Path) -> None:
         recorded = recorder.wrap(connection, log=log)
         run(recorded, one.statements, pymysql.Error)
     is_honest(judged(log), one.named)
+    is_not_accused(log)
 
 
 @pytest.mark.parametrize("one", SQLITE, ids=lambda one: one.id)
@@ -247,6 +270,7 @@ def test_sqlite(one: Case, tmp_path: Path) -> None:
         recorded = recorder.wrap(connection, log=tmp_path / "run.jsonl")
         run(recorded, one.statements, sqlite3.Error)
     is_honest(judged(tmp_path / "run.jsonl"), one.named)
+    is_not_accused(tmp_path / "run.jsonl")
 
 
 @pytest.mark.parametrize("one", DUCKDB, ids=lambda one: one.id)
@@ -261,6 +285,7 @@ def test_duckdb(one: Case, tmp_path: Path) -> None:
             except duckdb.Error:
                 continue
     is_honest(judged(tmp_path / "run.jsonl"), one.named)
+    is_not_accused(tmp_path / "run.jsonl")
 
 
 def test_a_further_connection_tells_its_own_settings(tmp_path: Path) -> None:

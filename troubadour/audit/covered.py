@@ -40,7 +40,7 @@ Judge = Callable[[Log, SqlLibrary, float | None], Verdict]
 class Policy:
     """At which level it is audited and with which time, and what is asked of a correct log: `allowed` constructs may go
     unjudged, of `minimum` committed transactions something has to be judged; `unobserved`: nothing of it need have been
-    observed."""
+    observed. `given_up`: statements that are left out from the first."""
 
     isolation: str | None
     timeout: float | None
@@ -48,15 +48,16 @@ class Policy:
     allowed: tuple[str, ...]
     minimum: int
     unobserved: bool = False
+    given_up: tuple[GivenUp, ...] = ()
 
 
 def audit_covered(log: Log, library: SqlLibrary, policy: Policy, judge: Judge) -> Verdict:
     """The verdict on as much of a log as is modelled, with what that is. Raises as `judge` does."""
     begun = time.monotonic()
-    given_up: list[GivenUp] = []
+    given_up = list(policy.given_up)
     reduced: Reduced | None = None
-    if not is_exact(library):
-        reduced = reduce_log(log, library, policy.isolation, order_recorded=policy.order_recorded)
+    if given_up or not is_exact(library):
+        reduced = reduce_log(log, library, policy.isolation, given_up, order_recorded=policy.order_recorded)
     for _ in range(ROUNDS):
         left = None if policy.timeout is None else max(policy.timeout - (time.monotonic() - begun), _NO_TIME)
         if reduced is None:

@@ -24,17 +24,19 @@ from troubadour.audit.product import with_note
 from troubadour.audit.remarks import with_remarks
 from troubadour.audit.serial import audit_serial
 from troubadour.audit.stronger import explained_by_stronger
+from troubadour.audit.untold import by_other_settings
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.audit.violation import blame, contradicted, decide_failure
 from troubadour.audit.witness import witness_of
 from troubadour.coverage.other_scopes import other_readings
+from troubadour.coverage.untold import is_untold
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.facts.sql.key_mentions import name_all_rows
 from troubadour.isolation.levels import snapshots_of
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
-from troubadour.model.witness import Witness
+from troubadour.model.witness import GivenUp, Witness
 from troubadour.problem.budget import SECOND, Budget
 from troubadour.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.proof.aborted import notes_on_aborted
@@ -92,6 +94,8 @@ def _audited(log: Log, library: SqlLibrary, options: Options, progress: Progress
     verdict = _as_far_as_modelled(log, library, options, progress)
     if verdict.status is Status.VIOLATION and library.standing:
         verdict = _by_other_definitions(log, library, verdict, options)
+    if verdict.status is Status.VIOLATION and is_untold(log):
+        verdict = _by_other_settings(log, library, verdict, options, time.monotonic() - begun)
     verdict = with_remarks(log, verdict)
     if options.accounts and verdict.status is Status.VIOLATION:
         with options.budget.step("account") as tally:
@@ -140,6 +144,17 @@ def _by_other_definitions(log: Log, library: SqlLibrary, verdict: Verdict, optio
     )
 
 
+def _by_other_settings(log: Log, library: SqlLibrary, verdict: Verdict, options: Options, taken: float) -> Verdict:
+    """A violation that stands only where no setting explains it that the log does not tell; `taken`: seconds by the
+    clock that it took."""
+
+    def judge(log: Log, library: SqlLibrary, given_up: Sequence[GivenUp], timeout: float | None) -> Verdict:
+        return _as_far_as_modelled(log, library, replace(options, timeout=timeout), None, given_up)
+
+    left = None if options.timeout is None else options.timeout - taken
+    return by_other_settings(log, library, verdict, left, judge)
+
+
 ACCOUNT_SECONDS = 5.0
 """Effort for telling of a violation that was found fast; one that took long gets a quarter of that."""
 
@@ -166,7 +181,13 @@ def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Opti
     return msgspec.structs.replace(verdict, account=account)
 
 
-def _as_far_as_modelled(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
+def _as_far_as_modelled(
+    log: Log,
+    library: SqlLibrary,
+    options: Options,
+    progress: Progress | None,
+    given_up: Sequence[GivenUp] = (),
+) -> Verdict:
     def judge(log: Log, library: SqlLibrary, timeout: float | None) -> Verdict:
         return _serially(log, library, replace(options, timeout=timeout), progress)
 
@@ -177,6 +198,7 @@ def _as_far_as_modelled(log: Log, library: SqlLibrary, options: Options, progres
         options.allowed,
         options.minimum,
         options.unobserved,
+        tuple(given_up),
     )
     return audit_covered(log, library, policy, judge)
 

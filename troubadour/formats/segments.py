@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from sql_semantics.values.unsettled import OTHERS
 from troubadour.formats.convert import scalar
 from troubadour.formats.entries import BadEntry, RawHeader, RawInitial, RawRows, shorten
 from troubadour.model.log import Header, InitialTable
@@ -62,7 +63,7 @@ class InitialRows:
         return given, tuple(self._unknown)
 
 
-_MUST_AGREE = ("objects", "dialect", "schema", "procedures", "isolation", "order", "settings")
+_MUST_AGREE = ("objects", "dialect", "schema", "procedures", "isolation", "order")
 
 
 class Segments:
@@ -87,6 +88,8 @@ class Segments:
             for name in _MUST_AGREE:
                 if getattr(header, name) != getattr(self._headers[0], name):
                     raise BadEntry(f"{name} differs from that of the first segment")
+            if _named(header) != _named(self._headers[0]):
+                raise BadEntry("settings differs from that of the first segment")
         self._headers.append(header)
 
     def add_initial(self, initial: InitialRows) -> None:
@@ -113,11 +116,16 @@ class Segments:
             initial=given,
             initial_unknown=unknown,
             order=first.order or "hint",
-            settings=first.settings,
+            settings=first.settings if all(OTHERS in one.settings for one in self._headers) else _named(first),
             clock=first.clock if len({header.clock for header in self._headers}) == 1 else None,
             log_id=str(log_ids[0]) if log_ids else None,
             segment=first.segment if len(self._headers) == 1 else None,
         )
+
+
+def _named(header: RawHeader) -> dict[str, Any]:
+    """The settings that a header tells by their names."""
+    return {name: value for name, value in header.settings.items() if name != OTHERS}
 
 
 def _same(left: str | int | None, right: str | int | None) -> bool:

@@ -12,7 +12,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import lowered
 from troubadour.record.core.segments import Captured, Rows
 from troubadour.record.errors import RecordError
-from troubadour.record.settings import at_defaults, duckdb_settings, mysql_settings, sqlite_settings
+from troubadour.record.settings import ALL_TOLD, at_defaults, duckdb_settings, mysql_settings, sqlite_settings
 
 _APOSTROPHE = "'"
 _FOLDS = Dialect("sqlite")
@@ -48,7 +48,7 @@ def capture_sqlite(connection: Any) -> Captured:
         told = sqlite_settings(lambda sql: cursor.execute(sql).fetchall())
     finally:
         cursor.execute("ROLLBACK")
-    settings = {"foreign_keys": bool(enforced), **told}
+    settings = {"foreign_keys": bool(enforced), **ALL_TOLD, **told}
     return Captured({"dialect": "sqlite", "dbms": f"SQLite {version}", "schema": schema, "settings": settings}, rows)
 
 
@@ -86,7 +86,7 @@ def capture_duckdb(connection: Any) -> Captured:
         ask("ROLLBACK")
         own.close()
     header = {"dialect": "duckdb", "dbms": f"DuckDB {version.lstrip('v')}", "schema": schema}
-    return Captured({**header, "settings": told} if told else header, rows)
+    return Captured({**header, "settings": {**ALL_TOLD, **told}}, rows)
 
 
 def capture_mysql(connection: Any) -> Captured:
@@ -102,7 +102,7 @@ def capture_mysql(connection: Any) -> Captured:
         ((mode,),), told = ask("SELECT @@SESSION.sql_mode LIMIT 1"), mysql_settings(ask)
         with at_defaults(ask, cursor.execute):
             header, rows = _mysql(ask)
-    header["settings"] |= {"sql_mode": mode, **told}
+    header["settings"] |= {"sql_mode": mode, **ALL_TOLD, **told}
     header["settings"]["found_rows"] = bool(connection.client_flag & 2)
     return Captured(header, rows)
 

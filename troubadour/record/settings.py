@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from time import monotonic_ns
 from typing import Any
 
-from sql_semantics.values.unsettled import matters
+from sql_semantics.values.unsettled import OTHERS, matters
 from troubadour.record.core.journal import Journal
 from troubadour.record.core.tape import NOTHING, Tape, fields
 from troubadour.record.errors import RecordError
@@ -24,6 +24,9 @@ Told = dict[str, Any]
 """Settings by name, in small letters."""
 Ask = Callable[[str], Sequence[Sequence[Any]]]
 """Runs a query, and gives its rows."""
+
+ALL_TOLD: Told = {OTHERS: "default"}
+"""That whatever setting a header does not name has its product's default, or changes no answer."""
 
 POSTGRES = (
     "SELECT pg_catalog.lower(name), setting FROM pg_catalog.pg_settings WHERE setting IS DISTINCT FROM boot_val"

@@ -204,7 +204,8 @@ def finish(
     scope = Scope()
     scope.add(name, table, dialect)
     checks: list[Check] = []
-    for place, (check_name, node) in enumerate((*definition.first_checks, *definition.checks)):
+    enforced = () if dialect.ignores_checks else (*definition.first_checks, *definition.checks)
+    for place, (check_name, node) in enumerate(enforced):
         first = place < len(definition.first_checks)
         with definition.loosely():
             checks.append(Check(check_name, Binder(context, scope, "CHECK").condition(node), first))

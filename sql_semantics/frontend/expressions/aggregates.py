@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.directions import direction
 from sql_semantics.frontend.expressions.functions import as_text
 from sql_semantics.frontend.expressions.json_functions import shown
 from sql_semantics.frontend.queries.grouping import columns_of
@@ -192,7 +193,7 @@ def _order_key(item: Node, inner: Binder) -> OrderKey:
     if isinstance(expression, Const):
         raise Unsupported("constant in the ORDER BY of an aggregate")
     expression = sorted_digits(expression, inner.context)
-    return OrderKey(expression, None, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
+    return OrderKey(expression, None, *direction(item, inner.context.dialect))
 
 
 def _check_distinct_order(

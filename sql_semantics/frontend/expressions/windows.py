@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions import aggregates
+from sql_semantics.frontend.expressions.directions import direction
 from sql_semantics.frontend.queries.grouping import WINDOWS, columns_of
 from sql_semantics.frontend.text.dialects import fold_column
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
@@ -111,7 +112,7 @@ def _order_key(item: Node, inner: Binder) -> OrderKey:
     if isinstance(expression, Const):
         raise Unsupported("constant in the ORDER BY of a window")
     expression = sorted_digits(expression, inner.context)
-    return OrderKey(expression, None, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
+    return OrderKey(expression, None, *direction(item, inner.context.dialect))
 
 
 # --- frames ---------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.directions import direction
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.block import Block
 from sql_semantics.frontend.names.scope import Context, Scope
@@ -38,7 +39,7 @@ def order_keys(query: Block, node: Node | None, distinct: bool) -> list[OrderKey
             if state is not None:
                 raise SqlError(state, "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
             raise Unsupported("ORDER BY of SELECT DISTINCT outside the select list")
-        descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
+        descending, nulls_first = direction(item, query.context.dialect)
         sorted_by = query.outputs[place].expression if place is not None else expression
         check_identity(() if sorted_by is None else (sorted_by,), query.context, "ordering")
         if sorted_by is not None and sorted_digits(sorted_by, query.context) is not sorted_by:

@@ -37,6 +37,7 @@ def parser_class(dialect: str) -> type[Parser]:
         "PRIMARY_PARSERS": primary,
         "UNARY_PARSERS": unary,
         "_parse_assignment": _assignment(base),
+        "_parse_ordered": _ordered(base),
     }
     if text.json_arrows == "closest":
         changed["COLUMN_OPERATORS"] = {**base.COLUMN_OPERATORS, **_KEYED}
@@ -75,6 +76,18 @@ def _assignment(base: type[Parser]) -> Callable[[Parser], exp.Expr | None]:
                 parser._advance(2)
                 return exp.Placeholder(this=following.text)
         return base._parse_assignment(parser)
+
+    return parse
+
+
+def _ordered(base: type[Parser]) -> Callable[..., exp.Expr | None]:
+    """How an item of ORDER BY is parsed: whether it says itself where NULLs come is in its `meta`."""
+
+    def parse(parser: Parser, parse_method: Callable[[], exp.Expr | None] | None = None) -> exp.Expr | None:
+        found: exp.Expr | None = base._parse_ordered(parser, parse_method)
+        if found is not None and parser._index >= 2 and parser._tokens[parser._index - 2].text.upper() == "NULLS":
+            found.meta["places NULLs"] = True
+        return found
 
     return parse
 

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError
+from troubadour.record.settings import ALL_TOLD, mysql_settings
 from troubadour.record.values import row_to_json
 from troubadour.record.workload import Answer
 
@@ -212,8 +213,14 @@ class MariaRecorder:
 def describe(connection: Any) -> dict[str, object]:
     """The header's `dialect`, `dbms` and `settings`, from the server."""
     cursor = connection.cursor()
-    cursor.execute("SELECT version(), @@sql_mode, @@collation_connection, @@time_zone, @@system_time_zone")
-    version, mode, collation, zone, system = cursor.fetchone()
+
+    def ask(sql: str) -> list[tuple[Any, ...]]:
+        cursor.execute(sql)
+        return list(cursor.fetchall())
+
+    ((version, mode, collation, zone, system),) = ask(
+        "SELECT version(), @@sql_mode, @@collation_connection, @@time_zone, @@system_time_zone"
+    )
     return {
         "dialect": "mysql",
         "dbms": f"MariaDB {version.split('-')[0]}",
@@ -222,5 +229,7 @@ def describe(connection: Any) -> dict[str, object]:
             "collation": collation,
             "timezone": system if zone == "SYSTEM" else zone,
             "found_rows": False,
+            **ALL_TOLD,
+            **mysql_settings(ask),
         },
     }

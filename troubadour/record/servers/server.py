@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from troubadour.record.errors import RecordError
-from troubadour.record.settings import POSTGRES, postgres_settings
+from troubadour.record.settings import ALL_TOLD, POSTGRES, postgres_settings
 from troubadour.record.values import JsonScalar, adapt, row_to_json
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -94,6 +94,7 @@ def describe(connection: Connection) -> dict[str, object]:
         "settings": {
             "timezone": _text(connection, "SHOW TimeZone"),
             "collation": collation,
+            **ALL_TOLD,
             **postgres_settings(connection.execute(POSTGRES.encode()).fetchall()),
         },
     }

@@ -22,6 +22,7 @@ from troubadour.formats.certificate import write_certificate
 from troubadour.model.values import read_value
 from troubadour.record.errors import RecordError
 from troubadour.record.runner import attempt
+from troubadour.record.settings import ALL_TOLD
 from troubadour.record.simulated.certificate import certificate_of
 from troubadour.record.simulated.faults import Faults
 from troubadour.record.simulated.server import SimulatedServer
@@ -66,7 +67,7 @@ def simulate(
         "isolation": isolation,
         "order": "hint",
         "clock": "simulated",
-        "settings": {"collation": COLLATION, "timezone": "UTC"},
+        "settings": {"collation": COLLATION, "timezone": "UTC", **ALL_TOLD},
         "schema": list(workload.schema),
         "procedures": list(workload.procedures),
         "initial": {

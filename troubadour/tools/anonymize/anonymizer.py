@@ -25,7 +25,8 @@ from sql_semantics.values.families.enums import EnumFamily, Label
 from sql_semantics.values.identifiers import given_name
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
-from sql_semantics.values.unsettled import matters
+from sql_semantics.values.unsettled import OTHERS, matters
+from troubadour.coverage.untold import UNKNOWN, is_untold
 from troubadour.execution.prepared import result_types
 from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction, TransactionId
 from troubadour.model.values import ParamShape, param_shape
@@ -130,7 +131,8 @@ class Anonymizer:
                 name: value
                 for name, value in header.settings.items()
                 if name in SETTINGS or matters(name, header.dialect)
-            },
+            }
+            | ({OTHERS: UNKNOWN} if is_untold(self._log) else {}),
             log_id=None,
             segment=None,
             clock=self._clock(header.clock),
