@@ -9,6 +9,7 @@ after each answer; its parent kills it at a random moment (``kills``), or takes 
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -39,38 +40,51 @@ from troubadour.record.errors import RecordError
 TAG = "/* n={n} */"
 _TAGGED = re.compile(r"/\* n=(\d+) \*/")
 INSERT = "INSERT INTO acks VALUES ({n}, 'x')"
+MARK = "INSERT INTO marks VALUES ({n}, 'x')"
+"""What a construct writes goes into a table of its own: what is not modelled of it leaves `acks` to be judged."""
 
 POSTGRES = """
 CREATE TABLE acks (n INT PRIMARY KEY, padding TEXT);
+CREATE TABLE marks (n INT PRIMARY KEY, padding TEXT);
 CREATE SEQUENCE s;
-CREATE TYPE noted AS (n INT);
 CREATE TABLE one (n INT);
 CREATE TABLE chosen (n INT);
 INSERT INTO chosen VALUES (0);
-CREATE FUNCTION note(n INT) RETURNS INT LANGUAGE plpgsql AS $$ BEGIN INSERT INTO acks VALUES (n, 'x'); RETURN n; END $$;
-CREATE FUNCTION note_text(t TEXT, n INT) RETURNS INT LANGUAGE sql AS $$ SELECT note(n) $$;
+CREATE FUNCTION note(n INT) RETURNS INT LANGUAGE plpgsql AS $$
+    BEGIN INSERT INTO marks VALUES (n, 'x'); RETURN n; END $$;
 CREATE FUNCTION mark(o one) RETURNS INT LANGUAGE sql AS $$ SELECT note(o.n) $$;
-CREATE FUNCTION as_noted(n INT) RETURNS noted LANGUAGE sql AS $$ SELECT ROW(note(n))::noted $$;
-CREATE CAST (INT AS noted) WITH FUNCTION as_noted(INT);
-CREATE OPERATOR ### (RIGHTARG = INT, FUNCTION = note);
-CREATE OPERATOR # (LEFTARG = TEXT, RIGHTARG = INT, FUNCTION = note_text);
 CREATE VIEW noting AS SELECT note(n) FROM chosen
 """
+APART = {
+    "operator": "CREATE OPERATOR ### (RIGHTARG = INT, FUNCTION = note)",
+    "behind #": """
+CREATE FUNCTION note_text(t TEXT, n INT) RETURNS INT LANGUAGE sql AS $$ SELECT note(n) $$;
+CREATE OPERATOR # (LEFTARG = TEXT, RIGHTARG = INT, FUNCTION = note_text)
+""",
+    "cast": """
+CREATE TYPE noted AS (n INT);
+CREATE FUNCTION as_noted(n INT) RETURNS noted LANGUAGE sql AS $$ SELECT ROW(note(n))::noted $$;
+CREATE CAST (INT AS noted) WITH FUNCTION as_noted(INT)
+""",
+}
+"""What one construct of PostgreSQL's alone has in its schema: beside a cast or an operator of the user's nothing is
+judged, as no text tells where it is used."""
 LATER = "CREATE OR REPLACE FUNCTION later(n INT) RETURNS INT LANGUAGE sql AS $$ SELECT note(n) $$"
 MARIADB = """
 CREATE TABLE acks (n INT PRIMARY KEY, padding TEXT);
+CREATE TABLE marks (n INT PRIMARY KEY, padding TEXT);
 CREATE TABLE chosen (n INT PRIMARY KEY);
 INSERT INTO chosen VALUES (0);
 CREATE SEQUENCE s;
-CREATE FUNCTION note(n INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO acks VALUES (n, 'x'); RETURN n; END;;
-CREATE FUNCTION note_chosen() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO acks VALUES (@n, 'x'); RETURN @n; END;;
-CREATE PROCEDURE put(n INT) BEGIN INSERT INTO acks VALUES (n, 'x'); END;;
+CREATE FUNCTION note(n INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO marks VALUES (n, 'x'); RETURN n; END;;
+CREATE FUNCTION note_chosen() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO marks VALUES (@n, 'x'); RETURN @n; END;;
+CREATE PROCEDURE put(n INT) BEGIN INSERT INTO marks VALUES (n, 'x'); END;;
 CREATE VIEW noting AS SELECT note_chosen() AS n
 """
-EMBEDDED = "CREATE TABLE acks (n INTEGER PRIMARY KEY, padding VARCHAR)"
+EMBEDDED = ("acks", "marks")
 CONSTRUCTS: dict[str, dict[str, Sequence[str]]] = {
     "postgres": {
-        "insert": [INSERT],
+        "insert": [MARK],
         "function": ["SELECT note({n})"],
         "function made later": ["SELECT later({n})"],
         "function beside a catalog": ["SELECT note({n}) FROM pg_class LIMIT 1"],
@@ -83,35 +97,35 @@ CONSTRUCTS: dict[str, dict[str, Sequence[str]]] = {
         "sequence": ["SELECT nextval('s')"],
         "sequence set": ["SELECT setval('s', {n} + 1)"],
         "DO": ["DO $$ BEGIN PERFORM note({n}); END $$"],
-        "WITH": ["WITH i AS (" + INSERT + " RETURNING n) SELECT n FROM i"],
-        "EXPLAIN": ["EXPLAIN (ANALYZE) " + INSERT],
+        "WITH": ["WITH i AS (" + MARK + " RETURNING n) SELECT n FROM i"],
+        "EXPLAIN": ["EXPLAIN (ANALYZE) " + MARK],
         "VALUES": ["VALUES (note({n}))"],
     },
     "mariadb": {
-        "insert": [INSERT],
+        "insert": [MARK],
         "function": ["SELECT note({n})"],
         "SET": ["SET @x = note({n})"],
         "SET of a setting": ["SET wait_timeout = 1000 + note({n})"],
         "view": ["SET @n = {n}", "SELECT * FROM noting"],
         "sequence": ["SELECT NEXT VALUE FOR s"],
-        "executed comment": ["/*!50000 " + INSERT + " */"],
+        "executed comment": ["/*!50000 " + MARK + " */"],
         "DO": ["DO note({n})"],
         "procedure": ["CALL put({n})"],
         "function beside a catalog": ["SELECT note({n}) FROM information_schema.schemata LIMIT 1"],
-        "comment": ["# why\n" + INSERT],
+        "comment": ["# why\n" + MARK],
     },
     "sqlite": {
-        "insert": [INSERT],
-        "WITH": ["WITH c AS (SELECT {n} AS n) INSERT INTO acks SELECT n, 'x' FROM c"],
-        "RETURNING": [INSERT + " RETURNING n"],
-        "comment": ["-- why\n" + INSERT],
-        "update": ["UPDATE acks SET padding = 'y' WHERE n < 0", INSERT],
+        "insert": [MARK],
+        "WITH": ["WITH c AS (SELECT {n} AS n) INSERT INTO marks SELECT n, 'x' FROM c"],
+        "RETURNING": [MARK + " RETURNING n"],
+        "comment": ["-- why\n" + MARK],
+        "update": ["UPDATE marks SET padding = 'y' WHERE n < 0", MARK],
     },
     "duckdb": {
-        "insert": [INSERT],
-        "comment": ["/* why */ " + INSERT],
+        "insert": [MARK],
+        "comment": ["/* why */ " + MARK],
         "sequence": ["SELECT nextval('s')"],
-        "WITH": ["WITH c AS (SELECT {n} AS n) INSERT INTO acks SELECT n, 'x' FROM c"],
+        "WITH": ["WITH c AS (SELECT {n} AS n) INSERT INTO marks SELECT n, 'x' FROM c"],
         "macro": ["SELECT drawn()"],
     },
 }
@@ -145,13 +159,15 @@ class Engine:
             return recorder.connect(self.place, log=log, autocommit=True, unwritable=unwritable)
         return recorder.wrap(self.connect(), log=log, unwritable=unwritable)
 
-    def made(self, *, plain: bool = False) -> None:
-        """The tables, empty; `plain`: without anything that writes in a query."""
+    def made(self, construct: str | None) -> None:
+        """The tables, empty, and what a construct takes; None: without anything that writes in a query."""
         connection = self.connect()
         match self.name:
             case "postgres":
                 connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-                connection.execute(POSTGRES.partition(";")[0] if plain else POSTGRES)
+                connection.execute(POSTGRES.partition(";")[0] if construct is None else POSTGRES)
+                if construct in APART:
+                    connection.execute(APART[construct])
             case "mariadb":
                 with connection.cursor() as cursor:
                     for text in ("DROP DATABASE test", "CREATE DATABASE test", "USE test"):
@@ -161,7 +177,8 @@ class Engine:
                     for text in (*tables.split(";\n"), "CREATE F" + routine, *rest):
                         cursor.execute(text)
             case _:
-                connection.execute(EMBEDDED)
+                for table in EMBEDDED:
+                    connection.execute(f"CREATE TABLE {table} (n INTEGER PRIMARY KEY, padding VARCHAR)")
                 if self.name == "duckdb":
                     connection.execute("CREATE SEQUENCE s")
                     connection.execute("CREATE MACRO drawn() AS nextval('s')")
@@ -180,39 +197,46 @@ class Engine:
 @dataclass(slots=True)
 class Found:
     """What came of the runs of one engine. `lost`: acknowledged commits that the log lacks; `unseen`: rows that the
-    database kept and the log does not know; `exits`: of the audits, with the reading of the second process."""
+    database kept and the log does not know; `judged`: of so many `statements`; `exits`: of the audits, with the reading
+    of the second process."""
 
     runs: int = 0
     acknowledged: int = 0
     lost: int = 0
     unseen: int = 0
+    judged: int = 0
+    statements: int = 0
     exits: Counter[int] = field(default_factory=Counter)
     bad: list[str] = field(default_factory=list)
 
     def line(self, kind: str) -> str:
         """The row of the table."""
         exits = ", ".join(f"{count} x {status}" for status, count in sorted(self.exits.items()))
-        return f"| {kind} | {self.runs} | {self.acknowledged:,} | {self.lost} | {self.unseen} | {exits} |"
+        counts = f"{self.acknowledged:,} | {self.lost} | {self.unseen} | {self.judged:,} of {self.statements:,}"
+        return f"| {kind} | {self.runs} | {counts} | {exits} |"
 
 
 HEAD = (
-    "| engine | kills | commits acknowledged | lost | unseen | audits by exit status |\n|---|---:|---:|---:|---:|---|"
+    "| engine | kills | commits acknowledged | lost | unseen | statements judged | audits by exit status |\n"
+    "|---|---:|---:|---:|---:|---:|---|"
 )
 
 
 def child(engine: Engine, log: Path, name: str, explicit: bool, said: int) -> None:
-    """Commit a construct again and again until killed."""
+    """Commit a construct again and again until killed, and beside it a row of `acks`: in the same transaction, or
+    (where a construct is alone in its own) in every other one."""
     connection = engine.recorded(log)
     if name == "function made later":
         with engine.connect() as other:
             other.execute(LATER)
-    texts = CONSTRUCTS[engine.name][name]
+    texts = [*CONSTRUCTS[engine.name][name], *([INSERT] if explicit else [])]
     for n in range(1, 1_000_000):
-        if explicit or len(texts) > 1:
+        own = texts if explicit or n % 2 else [INSERT]
+        if len(own) > 1:
             engine.run(connection, "BEGIN")
-        for text in texts:
+        for text in own:
             engine.run(connection, f"{text.format(n=n)} {TAG.format(n=n)}")
-        if explicit or len(texts) > 1:
+        if len(own) > 1:
             engine.run(connection, "COMMIT")
         os.write(said, b"%d\n" % n)
 
@@ -270,14 +294,14 @@ def told(logs: Sequence[Path]) -> tuple[set[int], int, bool]:
 def kill(engine: Engine, folder: Path, name: str, explicit: bool, seed: int, found: Found) -> None:
     """One kill, and what became of it."""
     log = folder / f"run-{seed}.jsonl"
-    engine.made()
+    engine.made(name)
     with forked(lambda said: child(engine, log, name, explicit, said)) as (pid, readable):
         acks = acknowledged(pid, readable, random.Random(seed).uniform(0.0, 0.25))
     found.runs += 1
     found.acknowledged += len(acks)
     CliRunner().invoke(log_command, ["repair", str(log)])
     second = engine.recorded(log)
-    kept = {row[0] for row in engine.run(second, "SELECT n FROM acks")}
+    kept = {row[0] for table in ("acks", "marks") for row in engine.run(second, f"SELECT n FROM {table}")}
     engine.run(second, "SELECT count(*) FROM acks")
     second.close()
     recorder.close()
@@ -285,8 +309,11 @@ def kill(engine: Engine, folder: Path, name: str, explicit: bool, seed: int, fou
     there, _, _ = told(logs)
     found.lost += len(acks - there)
     found.unseen += len(kept - there)
-    judged = CliRunner().invoke(audit, [*map(str, logs), "--timeout", "60"])
+    judged = CliRunner().invoke(audit, [*map(str, logs), "--timeout", "60", "--format", "json"])
     found.exits[judged.exit_code] += 1
+    coverage = json.loads(judged.stdout or "{}").get("coverage") or {}
+    found.judged += coverage.get("judged", 0)
+    found.statements += coverage.get("statements", 0)
     if judged.exit_code not in (0, 3) or acks - there or kept - there:
         saved = Path(tempfile.mkdtemp(prefix="troubadour-kill-"))
         for path in folder.glob(f"run-{seed}*"):
@@ -414,7 +441,7 @@ def writer(engine: Engine, log: Path, unwritable: str, said: int) -> None:
 def take_away(engine: Engine, folder: Path, way: str, unwritable: str, killed: bool, seed: int) -> tuple[str, str]:
     """One log taken away while it was recorded; what became of it, and details."""
     log = folder / f"run-{seed}.jsonl"
-    engine.made(plain=True)
+    engine.made(None)
     with forked(lambda said: writer(engine, log, unwritable, said)) as (pid, readable):
         text = os.read(readable, 1 << 16)
         time.sleep(0.2)
