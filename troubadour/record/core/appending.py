@@ -36,8 +36,9 @@ class Gone(OSError):
 
 
 class AppendedFile:
-    """Thread-safe. Raises OSError where the disk is full, and Gone where it finds that the file was removed, renamed or
-    cut by others, before anything of that append is written. Later appends try again."""
+    """One thread at a time appends to it, and closes it; its owner sees to that. Raises OSError where the disk is full,
+    and Gone where it finds that the file was removed, renamed or cut by others, before anything of that append is
+    written. Later appends try again."""
 
     def __init__(self, path: Path, durable: bool = False) -> None:
         self.path = str(path)
@@ -47,29 +48,25 @@ class AppendedFile:
         """Where the next record goes; and how far room is reserved."""
         self._synced = self._size
         self._looked = 0
-        self._lock = threading.Lock()
         self._syncing = threading.Lock()
         self._closed = False
 
     def append(self, data: bytes, reserve: int = RESERVE) -> None:
-        """When it returns the operating system has the data, or the disk if the file is `durable`, and `reserve` bytes
-        more have room; without any the room that was kept by others is used. Raises ValueError after `close`."""
-        with self._lock:
-            if self._closed:
-                raise ValueError("the file is closed")
-            now = monotonic_ns()
-            end = self._size + len(data)
-            if now - self._looked >= LOOKED or end + reserve > self._end:
-                self.check()
-                self._looked = now
-                if end + reserve > self._end:
-                    self._grow(end + reserve)
-            written = os.pwrite(self._file, data, self._size)
-            while written < len(data):
-                written += os.pwrite(self._file, data[written:], self._size + written)
-            self._size = end
-        if self.durable:
-            self._sync(end)
+        """When it returns the operating system has the data, and `reserve` bytes more have room; without any the room
+        that was kept by others is used. Raises ValueError after `close`."""
+        if self._closed:
+            raise ValueError("the file is closed")
+        now, size = monotonic_ns(), self._size
+        end = size + len(data)
+        if now - self._looked >= LOOKED or end + reserve > self._end:
+            self.check()
+            self._looked = now
+            if end + reserve > self._end:
+                self._grow(end + reserve)
+        written = os.pwrite(self._file, data, size)
+        while size + written < end:
+            written += os.pwrite(self._file, data[written:], size + written)
+        self._size = end
 
     def check(self) -> None:
         """Raises Gone unless the file can be found by its name, and is as long as it was made."""
@@ -103,8 +100,10 @@ class AppendedFile:
             os.ftruncate(self._file, self._end + length)
         self._end += length
 
-    def _sync(self, end: int) -> None:
-        """One goes to the disk for all that wait for it."""
+    def sync(self) -> None:
+        """When it returns the disk has what was appended; any thread may call it, and one call goes to the disk for all
+        that wait. Raises OSError."""
+        end = self._size
         with self._syncing:
             if self._synced < end:
                 size = self._size
@@ -114,14 +113,13 @@ class AppendedFile:
     def close(self) -> int:
         """Cut the file to what was appended. Gives a descriptor of it that can be read from the beginning, removed or
         not, and is the caller's to close. Raises ValueError where it was closed before."""
-        with self._lock:
-            if self._closed:
-                raise ValueError("the file is closed")
-            self._closed = True
-            if os.fstat(self._file).st_size > self._size:
-                os.ftruncate(self._file, self._size)
-            os.lseek(self._file, 0, os.SEEK_SET)
-            return self._file
+        if self._closed:
+            raise ValueError("the file is closed")
+        self._closed = True
+        if os.fstat(self._file).st_size > self._size:
+            os.ftruncate(self._file, self._size)
+        os.lseek(self._file, 0, os.SEEK_SET)
+        return self._file
 
     def abandon(self) -> None:
         """Close without touching the file: it is another process's. One that was closed is left: its number may be

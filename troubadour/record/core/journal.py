@@ -150,6 +150,8 @@ class Journal:
             self._refuse()
         try:
             self._write([record])
+            if self._file.durable:
+                self._file.sync()
         except OSError as error:
             if self.unwritable != STOP:
                 self._begin_gap(error)
@@ -173,15 +175,10 @@ class Journal:
     def durable(self, durable: bool) -> None:
         self._file.durable = durable
 
-    def number(self, session: str, number: int, may: bool) -> None:
-        """A transaction of a session is written, or waits, the `number`-th of that session from 1 on; or more is known
-        of it: whether it may have changed anything."""
-        numbers = self._numbers[session]
-        try:
-            numbers[number - 1] = may
-        except IndexError:
-            numbers.extend(b"\0" * (number - len(numbers)))
-            numbers[number - 1] = may
+    def numbers_of(self, session: str) -> bytearray:
+        """What is known of a session's transactions, for its tape to keep: a byte for each that is written or waits,
+        1 where it may have changed anything, else 0."""
+        return self._numbers[session]
 
     def _tell_beside(self, error: Gone) -> None:
         """What was recorded may be lost with this process: say so in a segment beside the log, as of now."""
@@ -218,9 +215,12 @@ class Journal:
         """Append what waits, and `records`. Raises OSError, with nothing written, and what waits waits on."""
         with self._writing:
             owed = len(self._owed)
-            resumed = self._resumed()
-            waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            written = [*self._owed[:owed], *resumed, *waiting, *records]
+            resumed = self._resumed() if self._gap is not None else ()
+            popleft = self._waiting.popleft
+            waiting = [popleft() for _ in range(len(self._waiting))]
+            written = waiting + records
+            if owed or resumed:
+                written = [*self._owed[:owed], *resumed, *written]
             if not written:
                 return
             try:
@@ -229,7 +229,8 @@ class Journal:
                 self._waiting.extendleft(reversed(waiting))
                 raise
             self._frames += 1
-            del self._owed[:owed]
+            if owed:
+                del self._owed[:owed]
             if resumed:
                 self._gap, self._gap_told, self._missing, self._passed = None, False, 0, 0
 
@@ -313,7 +314,9 @@ class Journal:
             renamed = not error.cut
         path = self._free_path() if renamed else self.path
         whole = self._beginning.is_whole()
-        with os.fdopen(self._file.close(), "rb") as source:
+        with self._writing:
+            left = self._file.close()
+        with os.fdopen(left, "rb") as source:
             expected = Expected(self._numbers, self._began, None if whole else self._beginning.made_anew())
             try:
                 complete(unroll(source, path, self._lookup, untold, expected, durable=self.durable), path)

@@ -123,15 +123,6 @@ class Transcript:
         self.level = level or self.level
         self.read_only = read_only if read_only is not None else self.read_only
 
-    def opening(self) -> bytes:
-        """How it began, as fields that begin with a comma."""
-        said = NOTHING if self.snapshot_at is None else b',"snapshot_at":"%b"' % self.snapshot_at.encode()
-        if self.begin is None:
-            return said
-        invoked, returned, snapshot = self.begin
-        taken = b',"snapshot":true' if snapshot else NOTHING
-        return said + b',"begin":{"invoked":%d,"returned":%d%b}' % (invoked // 1000, returned // 1000, taken)
-
     def clear(self) -> None:
         """Nothing was done after all."""
         self.statements = []
@@ -147,7 +138,7 @@ class Tape:
     the session is of, where tickets are taken: no other can tell their commit times. `compatible`: 1 for a log that
     every version of this program can read, None for all that this one can say. Raises RecordError for others."""
 
-    __slots__ = ("_compatible", "_count", "_journal", "_raw", "current", "level", "lifetime", "session")
+    __slots__ = ("_compatible", "_count", "_journal", "_numbers", "_raw", "current", "level", "lifetime", "session")
 
     def __init__(
         self,
@@ -163,6 +154,7 @@ class Tape:
         self._raw = raw
         self._journal = journal
         self.session = session if session is not None else journal.session_name()
+        self._numbers = journal.numbers_of(self.session)
         self.level = level
         self.lifetime: str | None = None
         self._count = 0
@@ -187,6 +179,13 @@ class Tape:
             transcript.number = self._count
         return transcript.number
 
+    def _counts(self, number: int, may: int) -> None:
+        """A transaction is written, or waits, or more is known of it: whether it may have changed anything."""
+        if number > len(self._numbers):
+            self._numbers.append(may)
+        else:
+            self._numbers[number - 1] = may
+
     def begun(self, invoked: int, snapshot: bool = False) -> None:
         """The BEGIN of the open transaction, sent at `invoked`, was answered just now; `snapshot`: it took the
         transaction's."""
@@ -204,7 +203,7 @@ class Tape:
             transcript.invoked,
             transcript.level,
             transcript.read_only,
-            transcript.opening(),
+            transcript.snapshot_at if transcript.begin is None else (transcript.snapshot_at, *transcript.begin),
             self._raw(transcript.statements),
             invoked,
         )
@@ -218,7 +217,7 @@ class Tape:
         transcript.intended = transcript.told = written
         transcript.missed = not written
         if written:
-            self._journal.number(self.session, transcript.number, True)
+            self._counts(transcript.number, 1)
 
     def closed(self, status: str) -> None:
         """The connection was closed, which ended the open transaction."""
@@ -250,11 +249,12 @@ class Tape:
             if status != "aborted":
                 self._journal.missed()
             return
-        number = self._number(transcript)
-        self._journal.number(self.session, number, transcript.intended and status != "aborted")
-        ended = (status, invoked, returned, error, ticket, self.lifetime if ticket is not None else None, said)
+        number = transcript.number or self._number(transcript)
+        if status == "aborted" or not transcript.intended:
+            self._counts(number, 0)
+        lifetime = self.lifetime if ticket is not None else None
         if transcript.told:
-            self._journal.later((ENDED, self.session, number, *ended))
+            self._journal.later((ENDED, self.session, number, status, invoked, returned, error, ticket, lifetime, said))
         else:
             self._journal.later(
                 (
@@ -264,8 +264,14 @@ class Tape:
                     transcript.invoked,
                     transcript.level,
                     transcript.read_only,
-                    transcript.opening(),
+                    transcript.snapshot_at if transcript.begin is None else (transcript.snapshot_at, *transcript.begin),
                     self._raw(transcript.statements),
-                    *ended,
+                    status,
+                    invoked,
+                    returned,
+                    error,
+                    ticket,
+                    lifetime,
+                    said,
                 )
             )

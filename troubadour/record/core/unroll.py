@@ -147,6 +147,20 @@ def _sent(record: Any) -> int | None:
     return time if isinstance(time, int) else None
 
 
+def _opened(opening: Any) -> bytes:
+    """How a transaction began, as fields that begin with a comma: where the snapshot was taken, if the log is to say
+    so, and, where they are known, when BEGIN was sent and answered, and whether it took the snapshot."""
+    if isinstance(opening, bytes):  # a segment of an earlier version
+        return opening
+    taken, *begin = opening if isinstance(opening, tuple) else (opening,)
+    said = b"" if taken is None else b',"snapshot_at":"%b"' % taken.encode()
+    if not begin:
+        return said
+    invoked, returned, snapshot = begin
+    own = b',"snapshot":true' if snapshot else b""
+    return said + b',"begin":{"invoked":%d,"returned":%d%b}' % (invoked // 1000, returned // 1000, own)
+
+
 @dataclass(slots=True)
 class _Log:
     """`level`: the header's, which transactions need not repeat. `intents`: transactions whose COMMIT was sent, by
@@ -330,10 +344,7 @@ class _Log:
             extra = b',"isolation":' + encode(level)
         if read_only is not None:
             extra += b',"read_only":true' if read_only else b',"read_only":false'
-        if isinstance(opening, bytes):
-            extra += opening
-        elif opening is not None:  # a segment of an earlier version
-            extra += b',"snapshot_at":"%b"' % opening.encode()
+        extra += _opened(opening)
         entries = b",".join(map(self._statement, statements))
         if status == "unknown" and alone and len(statements) == 1 and self._is_atomic(entries):
             # it failed and changed nothing, or it was all that was committed: the status says so
