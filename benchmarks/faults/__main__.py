@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random, SystemRandom
 
 import click
 
+from benchmarks.faults.applications import APPLICATIONS
 from benchmarks.faults.kinds import KINDS, NoPlace, with_fault
 from benchmarks.faults.raw import RawLog
 from benchmarks.faults.registers import Registers
@@ -25,6 +26,7 @@ from benchmarks.verdicts.measure import Auditor
 from troubadour.isolation.levels import LEVELS
 from troubadour.record import EmbeddedPostgres, record_run
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
+from troubadour.record.workload import Workload
 
 CONTENDED = Path(__file__).parents[2] / "logs" / "contended"
 RECORDED_AT = {"postgres:repeatable-read": "snapshot", "mysql:repeatable-read": "mysql:repeatable-read"}
@@ -72,6 +74,7 @@ HEAD = """| profile | fault | violation | undecided | correct | called of those 
 @click.option("--python", type=click.Path(path_type=Path), help="The interpreter of another installation to measure.")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("build/faults"), show_default=True)
 @click.option("--contended/--registers", default=False, help="Put them into the stored contended runs of up to 400.")
+@click.option("--application", type=click.Choice(list(APPLICATIONS)), help="Into runs of it, instead of registers.")
 @click.option("--show", is_flag=True, help="Tell of each audit.")
 def main(
     profiles: Sequence[str],
@@ -84,13 +87,14 @@ def main(
     python: Path | None,
     folder: Path,
     contended: bool,
+    application: str | None,
     show: bool,
 ) -> None:
     """Put faults into recorded logs of PROFILES, by default all, and audit them."""
     folder.mkdir(parents=True, exist_ok=True)
     seed = SystemRandom().randrange(1 << 30) if seed is None else seed
     chosen = profiles or tuple(PROMISES)
-    logs = dict(_stored(chosen) if contended else _recorded(chosen, transactions, rows, seed, folder))
+    logs = dict(_stored(chosen) if contended else _recorded(chosen, transactions, rows, seed, folder, application))
     print(f"seed {seed}\n\n{HEAD}")
     accused = 0
     with Auditor(python) as auditor:
@@ -151,7 +155,7 @@ def _stored(profiles: Sequence[str]) -> Iterator[tuple[str, list[RawLog]]]:
 
 
 def _recorded(
-    profiles: Sequence[str], transactions: Sequence[int], rows: int, seed: int, folder: Path
+    profiles: Sequence[str], transactions: Sequence[int], rows: int, seed: int, folder: Path, application: str | None
 ) -> Iterator[tuple[str, list[RawLog]]]:
     for dialect in ("postgres", "mysql"):
         wanted = [profile for profile in profiles if profile.startswith(dialect)]
@@ -166,7 +170,9 @@ def _recorded(
                 for size in transactions:
                     path = folder / f"recorded-{profile.replace(':', '-')}-{size}.jsonl"
                     isolation = RECORDED_AT.get(profile, profile.partition(":")[2])
-                    workload = Registers(rows, dialect)
+                    workload: Workload = Registers(rows, dialect)
+                    if application is not None:
+                        workload = replace(APPLICATIONS[application], dialect=dialect)
                     record_run(workload, dsn, path, isolation=isolation, sessions=8, transactions=size, seed=seed)
                     logs.append(RawLog.read(path))
                 yield profile, logs

@@ -15,6 +15,7 @@ from troubadour.facts.sql.events import Moment, ViewClocks, clocks, view_moment
 from troubadour.isolation.levels import Conflict, Level, Scope, Visible
 from troubadour.isolation.times import Times
 from troubadour.order.graph import Graph
+from troubadour.order.saturation import Known
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
 
@@ -75,9 +76,11 @@ def events_of(
     optional: Collection[int],
     writers: Collection[int],
     queries: Mapping[int, Sequence[int]],
+    known: Known | None = None,
 ) -> Events | None:
     """The events of transactions; None where what is known of them has a circle. `optional` need not have happened;
-    `writers` certainly wrote something; `queries` are the statements that read states of their own."""
+    `writers` certainly wrote something; `queries` are the statements that read states of their own. `known`: what is
+    known of the order besides."""
     events = Events(Graph())
 
     def number(moment: Moment) -> int:
@@ -100,7 +103,9 @@ def events_of(
                 events.graph.add(before, view, "views do not go back")
             before = view
     _follow_sessions(problem, level, items, events)
-    _follow_times(problem, model, items, optional, writers, events, number)
+    numbers = _follow_times(problem, model, items, optional, writers, events, number)
+    if known is not None:
+        _follow_known(known, events, numbers, number)
     return events if events.graph.close() else None
 
 
@@ -127,7 +132,7 @@ def _follow_times(
     writers: Collection[int],
     events: Events,
     number: Callable[[Moment], int],
-) -> None:
+) -> dict[Moment, int]:
     level = model.level
     after: dict[Moment, set[Moment]] = defaultdict(set)
     times = {item: _without_end(problem.times[item]) if item in optional else problem.times[item] for item in items}
@@ -157,6 +162,20 @@ def _follow_times(
                     numbers[moment] = number(moment)
             if numbers[one] != numbers[other]:
                 events.graph.add(numbers[one], numbers[other], "times have them so")
+    return numbers
+
+
+def _follow_known(known: Known, events: Events, numbers: dict[Moment, int], number: Callable[[Moment], int]) -> None:
+    """What is known of the order besides, by the same moments."""
+    names = known.history.names
+    own: list[int] = []
+    for event in range(len(known.graph)):
+        moment: Moment = names[event] if event < len(names) else ("tick", ("known", event))
+        if moment not in numbers:
+            numbers[moment] = number(moment)
+        own.append(numbers[moment])
+    for edge in known.graph.edges:
+        events.graph.add(own[edge.earlier], own[edge.later], "what was read has them so")
 
 
 def _follow_among_later(

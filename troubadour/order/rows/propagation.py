@@ -16,11 +16,17 @@ from troubadour.facts.rows.local import Does
 from troubadour.facts.rows.programs import RowPrograms, Step
 from troubadour.facts.rows.tables import Key
 from troubadour.facts.rows.told import NOTHING, Share, Told
+from troubadour.facts.sql.effects import Account, Accounts
 from troubadour.order.graph import ones
+from troubadour.order.history import applies, history_of, rules_of
 from troubadour.order.rows.automaton import Automata, NoWay, RowStates, Vague, Version
 from troubadour.order.rows.events import Events, Model, events_of, model_of
 from troubadour.order.rows.narrowing import Excess, Possible, narrowed
+from troubadour.order.saturation import Known
 from troubadour.problem.problem import Problem
+
+MOST_KNOWN = 1_000
+"""Transactions up to which reads by key are asked first where times do not order the log."""
 
 ROUNDS = 60
 """Rounds after which what was derived is enough."""
@@ -99,7 +105,7 @@ class Rows:
         self.model: Model | None = model_of(problem)
         self.programs = RowPrograms(problem)
         self.items = sorted([*problem.committed, *problem.unknown])
-        self._initial: dict[tuple[str, Key], tuple[object, ...]] | None = None
+        self._accounts: Accounts | None = None
 
     @property
     def applies(self) -> bool:
@@ -114,13 +120,46 @@ class Rows:
         if model is None or not self.applies:
             return None
         try:
-            return _Propagation(self, model, prefix, kept).run()
+            known = None if model.level.real_time else self._known(model, prefix, kept)
+            return _Propagation(self, model, prefix, kept, known).run()
         except Unsupported:
             return None
 
+    def _known(self, model: Model, prefix: int | None, kept: Collection[int] | None) -> Known | None:
+        """What reads by key tell of the order, where times do not. Raises Unsupported where it contradicts itself:
+        that is another's to tell."""
+        problem, level = self.problem, model.level
+        if not applies(problem, level) or len(self.items) > MOST_KNOWN:
+            return None
+        if self._accounts is None:
+            self._accounts = Accounts(problem, latest=level.horizon.latest)
+        accounts = self._accounts if kept is None else _Kept(self._accounts, kept)
+        known = Known(history_of(problem, rules_of(problem, level), accounts, prefix), problem.budget.left)
+        if known.saturate() is not None:
+            raise Unsupported("reads by key that contradict each other")
+        return known
+
+
+class _Kept(Accounts):
+    """The accounts of some transactions; others may have left anything in the tables that they may have written."""
+
+    def __init__(self, accounts: Accounts, kept: Collection[int]) -> None:
+        self.__dict__.update(accounts.__dict__)
+        self._whole = accounts
+        self._these = set(kept)
+
+    def of(self, item: int) -> Account:
+        """See `Accounts`."""
+        whole = self._whole.of(item)
+        if item in self._these:
+            return whole
+        return Account(wild=whole.wild | {place[0] for place in whole.wrote})
+
 
 class _Propagation:
-    def __init__(self, facts: Rows, model: Model, prefix: int | None, kept: Collection[int] | None) -> None:
+    def __init__(
+        self, facts: Rows, model: Model, prefix: int | None, kept: Collection[int] | None, known: Known | None
+    ) -> None:
         self._facts = facts
         self._model = model
         self._programs = facts.programs
@@ -138,7 +177,7 @@ class _Propagation:
             for item, program in self._of.items()
         }
         writers = {item for item, program in self._of.items() if program.writes}
-        events = events_of(problem, model, facts.items, self._optional, writers, queries)
+        events = events_of(problem, model, facts.items, self._optional, writers, queries, known)
         if events is None:
             raise Unsupported("times that contradict each other")
         self._events: Events = events
