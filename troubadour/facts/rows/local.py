@@ -16,16 +16,17 @@ from enum import Enum
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import Aggregate, BaseTable, OutputColumn, Query, Select, Source
-from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.schema import Catalog, ForeignKey
 from sql_semantics.ir.statements import Delete, Insert, NoEffect, Statement, Update
 from sql_semantics.ir.walks.effects import draws, fired_by, reached, touched_tables, written_tables
-from sql_semantics.ir.walks.traverse import has_subquery
+from sql_semantics.ir.walks.traverse import conjunction, conjuncts, has_subquery
 from sql_semantics.library import Program
 from sql_semantics.outcome import Outcome
 from sql_semantics.run import Arguments, compile_statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId, View
+from troubadour.facts.rows.picked import Picked, picked_by
 
 _TRUE = Const(True, BOOLEAN)
 
@@ -59,7 +60,9 @@ class Grouped:
 class Part:
     """A row-local statement, or one row of an INSERT. `shows`: rows of an answer come of it; `distinct`: equal ones
     once; `skips`: rows that others lock are left out. Of an INSERT: `plain` that it fails where its key is taken,
-    `conditional` that it may do nothing then."""
+    `conditional` that it may do nothing then. `maybe`: it may as well pass a row over, by what other rows tell;
+    `blurs`: what it leaves in a row is not told. `strict`: the same where a row that it changes is then as the
+    subqueries saw it; `least`: a query of the rows of which it meets the one of the smallest key, or the largest."""
 
     table: str
     does: Does
@@ -70,17 +73,30 @@ class Part:
     skips: bool = False
     plain: bool = False
     conditional: bool = False
+    maybe: bool = False
+    blurs: bool = False
+    strict: Part | None = None
+    least: tuple[Part, bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade:
+    """Rows of a table go, or forget whom they refer to, with the row that a foreign key of theirs refers to."""
+
+    table: str
+    key: ForeignKey
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What is known of a statement: the `parts` that it is made of, all of one table. `total`: what it counts and shows
-    is what its parts do. `changes` and `adds`: tables in which it may besides change any row, or add rows of any key.
-    None of all where it is nothing but a query that is not followed."""
+    """What is known of a statement: the `parts` that it is made of, all of one table, which do all that it counts and
+    shows. `changes` and `adds`: tables in which it may besides change any row, or add rows of any key. `cascades`: what
+    foreign keys do about the rows that it deletes. Nothing of a query that is not followed."""
 
     parts: tuple[Part, ...] = ()
     changes: frozenset[str] = frozenset()
     adds: frozenset[str] = frozenset()
+    cascades: tuple[Cascade, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +117,10 @@ class Untold(Enum):
 
 def local_of(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dialect) -> Local:
     """What is known of a program, worked out once. `tables`: those whose rows are told apart, with their key."""
-    found: Local | None = program.remembered.get("row-local")
+    key = f"row-local beside {sorted(tables)}"
+    found: Local | None = program.remembered.get(key)
     if found is None:
-        found = program.remembered["row-local"] = _local(program, tables, dialect)
+        found = program.remembered[key] = _local(program, tables, dialect)
     return found
 
 
@@ -115,10 +132,25 @@ def _local(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dia
     parts = _parts(statement, catalog, tables, dialect)
     if any(_reaches_itself(part.table, catalog) for part in parts if part.does is not Does.READS):
         parts = ()
-    own = {part.table for part in parts}
-    changes = frozenset(name for name, action in written if action != "insert" and name not in own)
-    adds = frozenset(name for name, action in written if action in ("insert", "truncate") and name not in own)
-    return Local(parts, changes | adds, adds)
+    cascades: list[Cascade] = []
+    if parts and isinstance(statement, Delete):
+        cascades = [
+            Cascade(child.name, key)
+            for child, key in catalog.references_to(statement.table)
+            if child.name in tables
+            and key.on_delete in ("cascade", "set null")
+            and not _acts_further(child.name, catalog)
+        ]
+    own = {part.table for part in parts} | {cascade.table for cascade in cascades}
+    changes = frozenset(name for name, action in written if action not in ("insert", "truncate") and name not in own)
+    adds = frozenset(name for name, action in written if action == "insert" and name not in own)
+    changes |= frozenset(name for name, action in written if action == "truncate")
+    return Local(parts, changes, adds, tuple(cascades))
+
+
+def _acts_further(table: str, catalog: Catalog) -> bool:
+    """Whether foreign keys do anything about a change of a table's rows."""
+    return any({key.on_delete, key.on_update} - {"no action", "restrict"} for _, key in catalog.references_to(table))
 
 
 def _reaches_itself(table: str, catalog: Catalog) -> bool:
@@ -137,24 +169,41 @@ def _parts(
     statement: Statement, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect
 ) -> tuple[Part, ...]:
     """Its parts; none where it is not row-local."""
-    if has_subquery(statement) or draws(statement, catalog) or reached([statement], catalog):
-        return ()
-    if fired_by(statement, catalog):
+    if draws(statement, catalog) or reached([statement], catalog) or fired_by(statement, catalog):
         return ()
     # references are of other rows: that they hold is no matter of this one
     alone = catalog.without_references()
-    if len(touched_tables(statement, alone)) != 1:
+    more: dict[str, object] = {}
+    strict: Expr | None = None
+    least: Picked | None = None
+    if has_subquery(statement):
+        strict, least = _picks(statement, tables)
+        statement, blurs = _without_subqueries(statement)
+        more = {"maybe": True, "blurs": blurs}
+    if has_subquery(statement) or len(touched_tables(statement, alone)) != 1:
         return ()
+    if isinstance(statement, Update | Delete) and statement.limit is not None:
+        statement = replace(statement, order=(), limit=None)
+        more["maybe"] = True
     try:
         match statement:
-            case Update(table=name, limit=None) | Delete(table=name, limit=None) if name in tables:
+            case Update(table=name) | Delete(table=name) if name in tables:
                 if isinstance(statement, Update) and {c for c, _ in statement.assignments} & set(tables[name]):
                     return ()
-                return (_part(statement, name, Does.CHANGES, alone, dialect, statement.returning is not None),)
+                shows = statement.returning is not None and not more.get("blurs")
+                if strict is not None:
+                    parts = tuple(part for part in (statement.where, strict) if part is not None)
+                    asked = replace(statement, where=conjunction(parts))
+                    more["strict"] = _part(asked, name, Does.CHANGES, alone, dialect, shows, **more)
+                if least is not None and least.first is not None:
+                    more["least"] = _asking(least, name, tables[name][0], alone, dialect), least.first
+                return (_part(statement, name, Does.CHANGES, alone, dialect, shows, **more),)
             case Insert() if statement.table in tables:
-                return _inserted(statement, alone, tables, dialect)
+                return _inserted(
+                    statement, alone, tables, dialect, foreign=bool(catalog.tables[statement.table].foreign_keys)
+                )
             case Select(sources=(Source(relation=BaseTable(name)),)) if name in tables:
-                return _selected(statement, name, alone, dialect)
+                return _selected(statement, name, alone, dialect, more)
     except Unsupported:
         pass
     return ()
@@ -168,14 +217,14 @@ def _part(
 
 
 def _inserted(
-    statement: Insert, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect
+    statement: Insert, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect, *, foreign: bool
 ) -> tuple[Part, ...]:
     conflict = statement.conflict
     if statement.query is not None or statement.listed is not None or len(statement.rows) > PARTS:
         return ()
     table = catalog.tables[statement.table]
     if conflict is not None:
-        if len(table.keys) > 1 or conflict.ignore:
+        if len(table.keys) > 1 or (conflict.ignore and foreign):
             return ()
         if {place for place, _ in conflict.assignments} & set(tables[statement.table]):
             return ()
@@ -188,7 +237,50 @@ def _inserted(
     )
 
 
-def _selected(statement: Select, table: str, catalog: Catalog, dialect: Dialect) -> tuple[Part, ...]:
+def _picks(statement: Statement, tables: Mapping[str, tuple[int, ...]]) -> tuple[Expr | None, Picked | None]:
+    """What the row that a write changes was asked for by subqueries on its own table, and the one that picks a row."""
+    if not isinstance(statement, Update | Delete) or len(tables.get(statement.table, ())) != 1:
+        return None, None
+    (key,) = tables[statement.table]
+    found = [picked_by(one, statement.table, key) for one in conjuncts(statement.where) if has_subquery(one)]
+    asked = tuple(one.where for one in found if one is not None and one.where is not None)
+    picking = [one for one in found if one is not None and one.first is not None]
+    return conjunction(asked), picking[0] if len(picking) == 1 else None
+
+
+def _asking(picked: Picked, table: str, key: int, catalog: Catalog, dialect: Dialect) -> Part:
+    """A query of the rows among which one is picked."""
+    columns = catalog.tables[table].columns
+    output = OutputColumn("key", Column(key, columns[key].type, columns[key].name))
+    source = Source(BaseTable(table), table, 0, len(columns))
+    query = Select((source,), picked.where, None, (), None, (output,))
+    return _part(query, table, Does.READS, catalog, dialect, shows=True)
+
+
+def _without_subqueries(statement: Statement) -> tuple[Statement, bool]:
+    """A statement that meets every row which the given one may meet, without those parts of its condition that have
+    subqueries; whether what it leaves in a row is not told. The statement itself where that is not possible."""
+    match statement:
+        case Update(where=where, assignments=assignments):
+            # what is set to an answer is not told
+            kept = tuple(
+                (column, Const(None, value.type) if has_subquery(value) else value) for column, value in assignments
+            )
+            blurs = kept != assignments
+            found = replace(statement, where=_local_condition(where), assignments=kept)
+            return (replace(found, returning=None) if blurs else found), blurs
+        case Delete(where=where) | Select(where=where):
+            return replace(statement, where=_local_condition(where)), False
+    return statement, False
+
+
+def _local_condition(where: Expr | None) -> Expr | None:
+    return conjunction(tuple(part for part in conjuncts(where) if not has_subquery(part)))
+
+
+def _selected(
+    statement: Select, table: str, catalog: Catalog, dialect: Dialect, beside: Mapping[str, object]
+) -> tuple[Part, ...]:
     if statement.windows or statement.qualify is not None or statement.distinct_on:
         return ()
     if statement.grouping_sets is not None or statement.with_ties:
@@ -201,7 +293,7 @@ def _selected(statement: Select, table: str, catalog: Catalog, dialect: Dialect)
             return ()
         outputs, grouped = _taken_apart(statement)
         query = replace(statement, groups=None, aggregates=(), having=None, outputs=outputs, order=())
-    more = {"grouped": grouped, "distinct": statement.distinct, "skips": statement.skip_locked}
+    more = {"grouped": grouped, "distinct": statement.distinct, "skips": statement.skip_locked, **beside}
     return (_part(query, table, does, catalog, dialect, True, **more),)
 
 
@@ -322,6 +414,23 @@ class _OneRow:
         self.rows = list(mark)
 
 
+def cascade_of(cascade: Cascade, refers: Callable[[Row], bool]) -> Part:
+    """What becomes of a row of the table where a row was deleted that it `refers` to."""
+
+    def run(view: View, arguments: Arguments) -> Outcome:
+        for identity, row in list(view.scan(cascade.table)):
+            if not refers(row):
+                continue
+            if cascade.key.on_delete == "cascade":
+                view.delete(cascade.table, identity)
+            else:
+                columns = cascade.key.columns
+                view.update(cascade.table, identity, tuple([None if c in columns else v for c, v in enumerate(row)]))
+        return Outcome([])
+
+    return Part(cascade.table, Does.CHANGES, run, shows=False)
+
+
 def effect_of(part: Part, arguments: Arguments, row: Row | None) -> Effect | Untold:
     """What a part does to one row; of an INSERT, to the row of its key."""
     view = _OneRow(row)
@@ -329,7 +438,8 @@ def effect_of(part: Part, arguments: Arguments, row: Row | None) -> Effect | Unt
         outcome = part.run(view, arguments)
     except SqlError as error:
         # a constraint that fails is one that the row itself breaks; other errors may stand where a server need not go
-        return Untold.FAILS if error.sqlstate.startswith("23") and not error.may else Untold.ANYTHING
+        fails = error.sqlstate.startswith("23") and not error.may and not part.blurs
+        return Untold.FAILS if fails else Untold.ANYTHING
     except Unsupported:
         return Untold.ANYTHING
     shown: Row | None = None

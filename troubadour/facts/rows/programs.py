@@ -7,7 +7,7 @@ not know who was before whom.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.queries import Query
@@ -17,7 +17,7 @@ from sql_semantics.run import Arguments
 from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement
-from troubadour.facts.rows.local import Does, Effect, Part, Untold, effect_of, keys_of, local_of
+from troubadour.facts.rows.local import Cascade, Does, Effect, Part, Untold, cascade_of, effect_of, keys_of, local_of
 from troubadour.facts.rows.tables import Key, Tables, tables_of
 from troubadour.facts.rows.told import Share, Told, told_by
 from troubadour.problem.budget import STATEMENT
@@ -69,13 +69,16 @@ class RowProgram:
 class RowPrograms:
     """The programs of a problem's transactions, each made once, and what steps do to rows."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, strict: bool = False) -> None:
+        """`strict`: a row that a write changes is as the write's subqueries saw it."""
         self.problem = problem
+        self._strict = strict
         self.tables: Tables = tables_of(problem)
         self._known: dict[int, RowProgram] = {}
         self._effects: dict[tuple[int, Row | None], Effect | Untold] = {}
         self._shapes: dict[tuple[int, object], int] = {}
         self._kept: list[Part] = []
+        self._cascades: dict[object, tuple[Part, int]] = {}
         self.statements = self.local = 0
         """How many statements were looked at, and how many of them are followed."""
 
@@ -105,6 +108,19 @@ class RowPrograms:
             self.problem.budget.note(STATEMENT)
             found = self._effects[key] = effect_of(step.part, step.arguments, row)
         return found
+
+    def beside(self, step: Step, part: Part) -> Step:
+        """Another part with the arguments of a step."""
+        return Step(
+            step.statement,
+            part,
+            step.arguments,
+            self._shape(part, step.arguments),
+            None,
+            Told(),
+            idle=False,
+            alone=False,
+        )
 
     def _made(self, item: int) -> RowProgram:
         statements = self.problem.prepared(item).statements
@@ -143,7 +159,8 @@ class RowPrograms:
         shown = statement.observation.results
         idle = affected == 0 and not (shown and shown[0].rows)
         steps: list[Step] = []
-        for part in found.parts:
+        for whole in found.parts:
+            part = whole.strict if self._strict and whole.strict is not None else whole
             try:
                 places = self._places(part, statement.arguments)
             except Unsupported:
@@ -155,9 +172,34 @@ class RowPrograms:
             steps.append(Step(statement.index, part, statement.arguments, shape, places, told, rests, alone))
         self.local += 1
         program.steps += steps
+        for cascade in found.cascades if affected != 0 else ():
+            program.steps.append(self._cascading(statement, steps[0], cascade, certain=affected == 1))
         plain = any(part.does is Does.INSERTS and not part.conditional for part in found.parts)
         if found.parts[0].does in (Does.CHANGES, Does.INSERTS) and (affected or plain):
             program.writes = program.writes or plain or not self.problem.library.dialect.found_rows
+
+    def _cascading(self, statement: PreparedStatement, step: Step, cascade: Cascade, *, certain: bool) -> Step:
+        """What foreign keys do about the rows that a step deletes; `certain`: it deleted one."""
+        places, columns = step.places, cascade.key.columns
+        parent = step.part.table
+        turn = [
+            cascade.key.parent_columns.index(c) for c in self.tables.keys[parent] if c in cascade.key.parent_columns
+        ]
+        by_key = len(turn) == len(columns) == len(self.tables.keys[parent])
+
+        def refers(row: Row) -> bool:
+            values = [row[column] for column in columns]
+            if None in values:
+                return False
+            return places is None or not by_key or self.tables.place(parent, tuple([values[n] for n in turn])) in places
+
+        sure = certain and by_key and places is not None and len(places) == 1 and not step.part.maybe
+        name = parent, cascade.table, cascade.key.name, places, sure
+        if name not in self._cascades:
+            part = replace(cascade_of(cascade, refers), maybe=not sure)
+            self._cascades[name] = part, self._shape(part, ())
+        part, shape = self._cascades[name]
+        return Step(statement.index, part, (), shape, None, Told(), idle=False, alone=False)
 
     def _places(self, part: Part, arguments: Arguments) -> frozenset[Key] | None:
         """The places of the rows that a part may touch; None for any. Raises Unsupported where that of a new row is not

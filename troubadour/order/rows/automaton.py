@@ -337,19 +337,18 @@ class Automata:
         self, steps: list[Step], version: Version
     ) -> Iterator[tuple[Version, tuple[tuple[int, Entry], ...], bool]]:
         """All steps in turn on one version and what they make of it; nothing where they would fail."""
-        shares: dict[int, Entry] = {}
-        touches = False
+        ways: list[tuple[Version, dict[int, Entry], bool]] = [(version, {}, False)]
         for step in steps:
-            after, share = self.stepped(step, version)
-            if share is None or (isinstance(share, tuple) and not step.fits(share)):
-                return
-            if step.writes and (not isinstance(share, tuple) or share[0] or after != version):
-                touches = True
-            if after is Vague.VERSION and step.writes:
-                touches = True
-            self._note(shares, step, share)
-            version = after
-        yield version, tuple(shares.items()), touches
+            following: list[tuple[Version, dict[int, Entry], bool]] = []
+            for current, shares, touched in ways:
+                for after, share in self.stepped(step, current):
+                    if isinstance(share, tuple) and not step.fits(share):
+                        continue
+                    wrote = not isinstance(share, tuple) or share[0] > 0 or after != current or after is Vague.VERSION
+                    following.append((after, self._with(shares, step, share), touched or (step.writes and wrote)))
+            ways = following
+        for after, shares, touched in ways:
+            yield after, tuple(shares.items()), touched
 
     def _with(self, shares: dict[int, Entry], step: Step, share: Entry) -> dict[int, Entry]:
         """Shares with one more."""
@@ -362,20 +361,29 @@ class Automata:
             # of two parts of one statement on one row no share is told
             shares[step.statement] = Vague.SHARE if step.statement in shares else share
 
-    def stepped(self, step: Step, version: Version) -> tuple[Version, Entry | None]:
-        """What a step makes of a version, and the row's share in its answer: None where it would fail."""
+    def stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
+        """What a step may make of a version, each with the row's share in its answer: nothing where it would fail."""
+        found = self._stepped(step, version)
+        if step.part.blurs:
+            # what is set is not told
+            found = [(Vague.VERSION if share != NOTHING else after, share) for after, share in found]
+        if step.part.maybe and (version, NOTHING) not in found:
+            found.append((version, NOTHING))
+        return found
+
+    def _stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
         if version is Vague.VERSION:
             # a plain INSERT met no row there
             effect = self._programs.effect(step, None) if step.part.plain else Untold.ANYTHING
             if isinstance(effect, Untold):
-                return version, Vague.SHARE
-            return effect.after, (effect.affected, effect.shown)
+                return [(version, Vague.SHARE)]
+            return [(effect.after, (effect.affected, effect.shown))]
         effect = self._programs.effect(step, version)  # type: ignore[arg-type]  # a row, or none
         if effect is Untold.FAILS:
-            return version, None
+            return []
         if isinstance(effect, Untold):
-            return (Vague.VERSION if step.part.does in (Does.CHANGES, Does.INSERTS) else version), Vague.SHARE
-        return effect.after, (effect.affected, effect.shown)
+            return [(Vague.VERSION if step.part.does in (Does.CHANGES, Does.INSERTS) else version, Vague.SHARE)]
+        return [(effect.after, (effect.affected, effect.shown))]
 
     def _acted(
         self, steps: list[Step], version: Version
@@ -389,15 +397,17 @@ class Automata:
                 if step.part.does is Does.READS and not changed:
                     following.append((current, self._with(shares, step, Vague.VIEW), held, changed))
                     continue
-                after, share = self.stepped(step, current)
-                meets = share is Vague.SHARE or (share is not None and (share != NOTHING or after != current))
-                acts = meets and step.part.does is not Does.READS
-                if share is not None and (not isinstance(share, tuple) or step.fits(share)):
+                found = self.stepped(step, current)
+                passes = step.part.does is not Does.INSERTS or step.part.conditional
+                if not held and passes and (current, NOTHING) not in found:
+                    found.append((current, NOTHING))
+                for after, share in found:
+                    if isinstance(share, tuple) and not step.fits(share):
+                        continue
+                    meets = share != NOTHING or after != current
+                    acts = meets and step.part.does is not Does.READS
                     now = changed or (acts and step.part.does is not Does.LOCKS)
                     following.append((after, self._with(shares, step, share), held or acts, now))
-                passes = step.part.does is not Does.INSERTS or step.part.conditional
-                if not held and passes and (meets or share is None) and step.fits(NOTHING):
-                    following.append((current, self._with(shares, step, NOTHING), held, changed))
             ways = following
         for current, shares, _, changed in ways:
             yield current, tuple(shares.items()), changed

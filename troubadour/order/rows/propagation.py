@@ -8,7 +8,7 @@ order. No case is assumed. Does not know how a contradiction is confirmed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
@@ -17,6 +17,7 @@ from troubadour.facts.rows.programs import RowPrograms, Step
 from troubadour.facts.rows.tables import Key
 from troubadour.facts.rows.told import NOTHING, Share, Told
 from troubadour.facts.sql.effects import Account, Accounts
+from troubadour.isolation.times import was_there
 from troubadour.order.graph import ones
 from troubadour.order.history import applies, history_of, rules_of
 from troubadour.order.rows.automaton import Automata, NoWay, RowStates, Vague, Version
@@ -103,7 +104,7 @@ class Rows:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.model: Model | None = model_of(problem)
-        self.programs = RowPrograms(problem)
+        self.programs = RowPrograms(problem, strict=self.model is not None and not self.model.views)
         self.items = sorted([*problem.committed, *problem.unknown])
         self._accounts: Accounts | None = None
 
@@ -288,6 +289,8 @@ class _Propagation:
             for reader in self._readers:
                 self._look()
                 changed = self._read(reader) or changed
+                if not self._model.views and reader.steps[0].part.least is not None:
+                    changed = self._pick(reader) or changed
 
     def _build(self, row: RowStates) -> bool:
         try:
@@ -376,6 +379,57 @@ class _Propagation:
             found[(next(iter(items)) if len(items) == 1 else None), version] = None
         return tuple(found)
 
+    def _pick(self, reader: _Reader) -> bool:
+        """No row is changed that is picked by its key, if one that comes before it was surely asked for, too."""
+        step = reader.steps[0]
+        assert step.part.least is not None
+        asking, first = step.part.least
+        asked = self._programs.beside(step, asking)
+        rows = self._rows[reader.table]
+        who = reader.item, reader.statement
+        try:
+            turn = sorted(rows, reverse=not first)
+        except TypeError:
+            return False
+        blocked = changed = False
+        for key in turn:
+            row = rows[key]
+            if row.states is None:
+                continue
+            place = row.number.get(reader.item)
+            if blocked and place is not None and reader.item not in row.vague:
+                shares = {share for one in row.by_writer.get(place, ()) for n, share in one.shares or () if n == who[1]}
+                gone = {share for share in shares if isinstance(share, tuple) and share[0]} - row.forbidden[who]
+                row.forbidden[who] |= gone
+                changed = changed or bool(gone)
+            if not blocked:
+                shown = [self._automata.stepped(asked, version) for version in self._at_asking(reader, row)]
+                blocked = bool(shown) and all(
+                    len(one) == 1 and isinstance(one[0][1], tuple) and one[0][1][1] is not None for one in shown
+                )
+        return changed
+
+    def _at_asking(self, reader: _Reader, row: RowStates) -> Iterator[Version]:
+        """The versions that a row may have had where the subqueries of a write looked at it."""
+        assert row.states is not None
+        item = reader.item
+        if not self._model.acts:
+            own = 1 << row.number[item] if item in row.number else 0
+            yield from (version for _, version in self._automata.at(row, self._event(reader), own))
+            return
+        # at some moment from its sending to the commit
+        reading = self._facts.problem.times[item]
+        before = sum(
+            1 << place
+            for place, other in enumerate(row.writers)
+            if other not in self._optional
+            and was_there(self._facts.problem.times[other], reading, reading.put[reader.statement])
+        )
+        _, after = self._automata.sides(row, self._events.commit[item])
+        for mask, versions in row.states.items():
+            if not before & ~mask and not mask & after:
+                yield from versions
+
     def _event(self, reader: _Reader) -> int:
         if reader.steps[0].part.does is Does.READS:
             return self._events.reading(self._model, reader.item, reader.statement)
@@ -438,9 +492,9 @@ class _Propagation:
     def _at(self, step: Step, states: Iterable[tuple[int, Version]]) -> list[tuple[int | None, Share]] | None:
         found: dict[tuple[int | None, Share], None] = {}
         for mask, version in states:
-            _, share = self._automata.stepped(step, version)
-            if share is Vague.SHARE:
-                return None
-            if isinstance(share, tuple):
-                found[mask, share] = None
+            for _, share in self._automata.stepped(step, version):
+                if share is Vague.SHARE:
+                    return None
+                if isinstance(share, tuple):
+                    found[mask, share] = None
         return list(found)
