@@ -106,7 +106,10 @@ def _on_call(random: Draws, dialect: str) -> Sequence[Step]:
         return (("UPDATE doctors SET duty = 1 WHERE id = $1 AND duty = 0", (doctor,)),)
     if kind < 0.55:
         return (("UPDATE doctors SET ward = $1 WHERE id = $2", (ward, doctor)),)
-    if kind < 0.62:
+    if kind < 0.65:
+        picked = "SELECT id FROM (SELECT MIN(id) AS id FROM doctors WHERE ward = $1 AND duty = 1) x"
+        return ((f"UPDATE doctors SET duty = 0 WHERE id = ({picked})", (ward,)),)
+    if kind < 0.68:
         return (("UPDATE doctors SET shifts = 0 WHERE shifts > 2", ()),)
     if kind < 0.75:
         return (("SELECT ward, COUNT(*) FROM doctors WHERE duty = 1 GROUP BY ward", ()),)

@@ -59,10 +59,11 @@ class Grouped:
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """A row-local statement, or one row of an INSERT. `shows`: rows of an answer come of it; `distinct`: equal ones
-    once; `skips`: rows that others lock are left out. Of an INSERT: `plain` that it fails where its key is taken,
-    `conditional` that it may do nothing then. `maybe`: it may as well pass a row over, by what other rows tell;
-    `blurs`: what it leaves in a row is not told. `strict`: the same where a row that it changes is then as the
-    subqueries saw it; `least`: a query of the rows of which it meets the one of the smallest key, or the largest."""
+    once; `skips`: rows that others lock are left out; `cut`: LIMIT or OFFSET leave out some. Of an INSERT: `plain` that
+    it fails where its key is taken, `conditional` that it may do nothing then. `maybe`: it may as well pass a row over,
+    by what other rows tell; `blurs`: what it leaves in a row is not told. `strict`: the same where a row that it
+    changes is then as the subqueries saw it; `least`: a query of the rows of which it meets the one of the smallest
+    key, or the largest."""
 
     table: str
     does: Does
@@ -75,6 +76,7 @@ class Part:
     conditional: bool = False
     maybe: bool = False
     blurs: bool = False
+    cut: bool = False
     strict: Part | None = None
     least: tuple[Part, bool] | None = None
 
@@ -191,12 +193,12 @@ def _parts(
                 if isinstance(statement, Update) and {c for c, _ in statement.assignments} & set(tables[name]):
                     return ()
                 shows = statement.returning is not None and not more.get("blurs")
-                if strict is not None:
-                    parts = tuple(part for part in (statement.where, strict) if part is not None)
-                    asked = replace(statement, where=conjunction(parts))
-                    more["strict"] = _part(asked, name, Does.CHANGES, alone, dialect, shows, **more)
                 if least is not None and least.first is not None:
                     more["least"] = _asking(least, name, tables[name][0], alone, dialect), least.first
+                if strict is not None:
+                    conditions = tuple(part for part in (statement.where, strict) if part is not None)
+                    asked = replace(statement, where=conjunction(conditions))
+                    more["strict"] = _part(asked, name, Does.CHANGES, alone, dialect, shows, **more)
                 return (_part(statement, name, Does.CHANGES, alone, dialect, shows, **more),)
             case Insert() if statement.table in tables:
                 return _inserted(
@@ -293,7 +295,8 @@ def _selected(
             return ()
         outputs, grouped = _taken_apart(statement)
         query = replace(statement, groups=None, aggregates=(), having=None, outputs=outputs, order=())
-    more = {"grouped": grouped, "distinct": statement.distinct, "skips": statement.skip_locked, **beside}
+    cut = statement.limit is not None or statement.offset is not None
+    more = {"grouped": grouped, "distinct": statement.distinct, "skips": statement.skip_locked, "cut": cut, **beside}
     return (_part(query, table, does, catalog, dialect, True, **more),)
 
 

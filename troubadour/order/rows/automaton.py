@@ -18,6 +18,7 @@ from troubadour.facts.rows.local import Does, Untold
 from troubadour.facts.rows.programs import RowPrograms, Step
 from troubadour.facts.rows.tables import Key
 from troubadour.facts.rows.told import NOTHING, Share
+from troubadour.isolation.times import sent_after, was_there
 from troubadour.order.graph import ones
 from troubadour.order.rows.events import Events, Model
 from troubadour.problem.budget import Budget
@@ -77,6 +78,7 @@ class RowStates:
     built: int = 0
     signature: object = None
     number: dict[int, int] = field(default_factory=dict)
+    windows: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     certain: int = 0
     """The writers, as bits, that write the row for certain."""
     _events: list[int] = field(default_factory=list)
@@ -112,6 +114,7 @@ class Automata:
         self._model = model
         self._events = events
         self._budget = budget
+        self._times = programs.problem.times
 
     def sides(self, row: RowStates, event: int) -> tuple[int, int]:
         """The writers that are before an event, and those that are after it (its own transaction's among them)."""
@@ -136,7 +139,8 @@ class Automata:
         required = [self.sides(row, commit[item])[0] for item in writers]
         views = [self._views(row, item) for item in writers]
         barred = [self._barred(row, item) for item in writers]
-        signature = required, views, barred, sum(map(len, row.forbidden.values()))
+        must = [self._must(row, item) for item in writers]
+        signature = required, views, barred, must, sum(map(len, row.forbidden.values()))
         if signature == row.signature:
             return False
         row.signature = signature
@@ -163,7 +167,8 @@ class Automata:
                         if apart and views[place] is None:
                             ways = list(self._ways(row, place, version, frozenset(met)))
                         elif ways is None:
-                            ways = known[place, version] = list(self._ways(row, place, version, views[place]))
+                            ways = list(self._ways(row, place, version, views[place], must[place]))
+                            known[place, version] = ways
                         for way in ways:
                             if way.touches and version is not None and mask & barred[place]:
                                 continue
@@ -212,6 +217,48 @@ class Automata:
             return None
         own = 1 << row.number[item]
         return frozenset(version for _, version in self.at(row, self._events.snapshot[item], own))
+
+    def window(self, row: RowStates, item: int, statement: int) -> Iterator[Version]:
+        """The versions that a row may have had while a statement ran that writes or locks."""
+        assert row.states is not None
+        key = item, statement
+        bounds = row.windows.get(key)
+        if bounds is None:
+            own = self._times[item]
+            before = after = 0
+            for place, other in enumerate(row.writers):
+                if other not in row.optional and was_there(self._times[other], own, own.put[statement]):
+                    before |= 1 << place
+                if other not in row.optional and sent_after(self._times[other], own, statement):
+                    after |= 1 << place
+            bounds = row.windows[key] = before, after
+        before, after = bounds
+        after |= self.sides(row, self._events.commit[item])[1]
+        for mask, versions in row.states.items():
+            if not before & ~mask and not mask & after:
+                yield from versions
+
+    def _must(self, row: RowStates, item: int) -> frozenset[int]:
+        """The statements of a writer that each version asks to act which the row may have had meanwhile."""
+        model = self._model
+        if not model.acts or model.level.by_row or row.states is None or item in row.vague or item in row.optional:
+            return frozenset()
+        found: set[int] = set()
+        for step in row.steps[item]:
+            part = step.part
+            if part.does not in (Does.CHANGES, Does.LOCKS) or part.maybe or part.skips or part.cut:
+                continue
+            versions = set(self.window(row, item, step.statement))
+            if versions and all(NOTHING not in self.shares(step, version) for version in versions):
+                found.add(step.statement)
+        return frozenset(found)
+
+    def shares(self, step: Step, version: Version) -> list[Entry]:
+        """The shares that a row of a version may have in a step's answer; what changes it uncounted is any share."""
+        return [
+            Vague.SHARE if share == NOTHING and after != version else share
+            for after, share in self.stepped(step, version)
+        ]
 
     def _barred(self, row: RowStates, item: int) -> int:
         """The certain writers of the row that are not in the snapshot of another one, which may not write it then."""
@@ -266,7 +313,12 @@ class Automata:
             yield row.writers[low.bit_length() - 1]
 
     def _ways(
-        self, row: RowStates, place: int, version: Version, views: frozenset[Version] | None
+        self,
+        row: RowStates,
+        place: int,
+        version: Version,
+        views: frozenset[Version] | None,
+        must: frozenset[int] = frozenset(),
     ) -> Iterator[Transition]:
         """What a writer may make of a version, but for the set of writers before it."""
         item = row.writers[place]
@@ -281,7 +333,7 @@ class Automata:
             yield way(version, None, False)
         found: dict[tuple[Version, tuple[tuple[int, Entry], ...], bool], None] = {}
         if self._model.acts:
-            for new, shares, touches in self._acted(row.steps[item], version):
+            for new, shares, touches in self._acted(row.steps[item], version, must):
                 found[new, shares, touches] = None
         elif self._model.whole:
             for new, shares, touches in self._followed(row.steps[item], version):
@@ -386,10 +438,10 @@ class Automata:
         return [(effect.after, (effect.affected, effect.shown))]
 
     def _acted(
-        self, steps: list[Step], version: Version
+        self, steps: list[Step], version: Version, must: frozenset[int]
     ) -> Iterator[tuple[Version, tuple[tuple[int, Entry], ...], bool]]:
         """Steps in turn, those that write or lock on the newest version, which stays from the first that meets it on;
-        before that a statement may as well have met another one, and passed the row over."""
+        before that a statement may as well have met another one, and passed the row over, but those that `must` act."""
         ways: list[tuple[Version, dict[int, Entry], bool, bool]] = [(version, {}, False, False)]
         for step in steps:
             following: list[tuple[Version, dict[int, Entry], bool, bool]] = []
@@ -398,7 +450,7 @@ class Automata:
                     following.append((current, self._with(shares, step, Vague.VIEW), held, changed))
                     continue
                 found = self.stepped(step, current)
-                passes = step.part.does is not Does.INSERTS or step.part.conditional
+                passes = (step.part.does is not Does.INSERTS or step.part.conditional) and step.statement not in must
                 if not held and passes and (current, NOTHING) not in found:
                     found.append((current, NOTHING))
                 for after, share in found:

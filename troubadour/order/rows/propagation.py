@@ -17,7 +17,6 @@ from troubadour.facts.rows.programs import RowPrograms, Step
 from troubadour.facts.rows.tables import Key
 from troubadour.facts.rows.told import NOTHING, Share, Told
 from troubadour.facts.sql.effects import Account, Accounts
-from troubadour.isolation.times import was_there
 from troubadour.order.graph import ones
 from troubadour.order.history import applies, history_of, rules_of
 from troubadour.order.rows.automaton import Automata, NoWay, RowStates, Vague, Version
@@ -127,8 +126,7 @@ class Rows:
             return None
 
     def _known(self, model: Model, prefix: int | None, kept: Collection[int] | None) -> Known | None:
-        """What reads by key tell of the order, where times do not. Raises Unsupported where it contradicts itself:
-        that is another's to tell."""
+        """What reads by key tell of the order, where times do not; nothing where it contradicts itself."""
         problem, level = self.problem, model.level
         if not applies(problem, level) or len(self.items) > MOST_KNOWN:
             return None
@@ -136,9 +134,7 @@ class Rows:
             self._accounts = Accounts(problem, latest=level.horizon.latest)
         accounts = self._accounts if kept is None else _Kept(self._accounts, kept)
         known = Known(history_of(problem, rules_of(problem, level), accounts, prefix), problem.budget.left)
-        if known.saturate() is not None:
-            raise Unsupported("reads by key that contradict each other")
-        return known
+        return known if known.saturate() is None else None
 
 
 class _Kept(Accounts):
@@ -237,7 +233,8 @@ class _Propagation:
         spared = item not in self._kept and item not in self._optional
         touched: dict[tuple[str, Key], list[Step]] = {}
         for step in program.steps:
-            if self._is_untold(step):
+            if self._is_untold(step) or (step.idle and self._model.acts):
+                # what it met may have been another version than the one that a later statement changes
                 continue
             rows = self._rows[step.part.table]
             for place in rows if step.places is None else step.places:
@@ -265,7 +262,9 @@ class _Propagation:
         """Whether a statement that did nothing may have met other versions than those that its transaction reads."""
         if not step.idle:
             return False
-        return self._model.acts or (step.part.conditional and not self._model.whole)
+        return step.part.does is Does.INSERTS and (
+            self._model.acts or (step.part.conditional and not self._model.whole)
+        )
 
     def _make_readers(self) -> None:
         for item in self._facts.items:
@@ -392,6 +391,8 @@ class _Propagation:
         except TypeError:
             return False
         blocked = changed = False
+        if step.idle:
+            return self._picks_none(reader, step, asked)
         for key in turn:
             row = rows[key]
             if row.states is None:
@@ -409,6 +410,30 @@ class _Propagation:
                 )
         return changed
 
+    def _picks_none(self, reader: _Reader, step: Step, asked: Step) -> bool:
+        """Nothing was changed: if whatever may have been asked for would have been, nothing can have been."""
+        may: list[tuple[RowStates, set[bool]]] = []
+        for row in self._rows[reader.table].values():
+            if row.states is None or reader.item in row.number:
+                return False
+            shown: set[bool] = set()
+            for version in self._at_asking(reader, row):
+                for _, share in self._automata.stepped(asked, version):
+                    if not isinstance(share, tuple):
+                        return False
+                    shown.add(share[1] is not None)
+                    changes = [one for _, one in self._automata.stepped(step, version) if one != NOTHING]
+                    if share[1] is not None and not (
+                        changes and all(isinstance(one, tuple) and one[0] for one in changes)
+                    ):
+                        return False
+            may.append((row, shown))
+        for row, shown in may:
+            if shown == {True}:
+                where = ((row.table, row.place),)
+                raise _Refuted(RowConflict((reader.item, reader.statement), where))
+        return False
+
     def _at_asking(self, reader: _Reader, row: RowStates) -> Iterator[Version]:
         """The versions that a row may have had where the subqueries of a write looked at it."""
         assert row.states is not None
@@ -417,18 +442,7 @@ class _Propagation:
             own = 1 << row.number[item] if item in row.number else 0
             yield from (version for _, version in self._automata.at(row, self._event(reader), own))
             return
-        # at some moment from its sending to the commit
-        reading = self._facts.problem.times[item]
-        before = sum(
-            1 << place
-            for place, other in enumerate(row.writers)
-            if other not in self._optional
-            and was_there(self._facts.problem.times[other], reading, reading.put[reader.statement])
-        )
-        _, after = self._automata.sides(row, self._events.commit[item])
-        for mask, versions in row.states.items():
-            if not before & ~mask and not mask & after:
-                yield from versions
+        yield from self._automata.window(row, item, reader.statement)
 
     def _event(self, reader: _Reader) -> int:
         if reader.steps[0].part.does is Does.READS:
@@ -463,6 +477,16 @@ class _Propagation:
             return None
         item, step = reader.item, steps[0]
         place = row.number.get(item)
+        if step.idle and self._model.acts:
+            # it met a version of each row that was there while it ran
+            if place is not None and any(one.statement <= step.statement for one in row.steps[item]):
+                return None
+            shares = {
+                share
+                for one in self._automata.window(row, item, step.statement)
+                for share in self._automata.shares(step, one)
+            }
+            return None if Vague.SHARE in shares else [(None, share) for share in shares if isinstance(share, tuple)]
         if place is None:
             if self._model.acts and step.part.does is Does.LOCKS:
                 found = self._at(step, self._automata.at(row, self._events.commit[item]))
