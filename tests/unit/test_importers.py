@@ -147,6 +147,15 @@ def test_cobra_keeps_who_is_said_to_have_written(tmp_path: Path) -> None:
     assert first["ops"][0][3] != second["ops"][0][3]
 
 
+def test_cobra_without_numbers_of_writes(tmp_path: Path) -> None:
+    """Two writes of one value are one version where the clients kept no numbers, as VeriStrong's did."""
+    none = 0xABDDEFEE
+    written(tmp_path / "T0.log", entry(b"S", 1) + entry(b"W", none, 5, 77) + entry(b"C", 1))
+    written(tmp_path / "T1.log", entry(b"S", 3) + entry(b"R", none, none, 5, 77) + entry(b"C", 3))
+    first, second = read_history(tmp_path, "cobra").transactions
+    assert first["ops"][0][3] == second["ops"][0][3]
+
+
 def test_awdit(tmp_path: Path) -> None:
     path = written(
         tmp_path / "long-fork.txt", "w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0\n=====\nw 1 1\n---\nr 0 0"

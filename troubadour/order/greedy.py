@@ -31,7 +31,8 @@ class Needs:
 
 
 class Greedy:
-    """One attempt. `owner`: the transaction of an event, -1 for none. `half`: where transactions have two events, how
+    """One attempt. `owner`: the transaction of an event, -1 for none; the first event of
+    transaction t is event t. `half`: where transactions have two events, how
     many there are: the first ones are numbered first, then the last ones in the same order; else 0. `keeps`: what a
     transaction changes stays as it is between its events."""
 
@@ -45,37 +46,78 @@ class Greedy:
         self._needed: dict[tuple[int, Token], int] = {}
         self._waiting: dict[int, list[int]] = {}
         """Events that cannot be next before a cell changes or is needed less."""
-        for wanted in needs.reads.values():
+        self._readers: dict[tuple[int, Token], list[int]] = {}
+        """The events that end the need of a token."""
+        for txn, wanted in needs.reads.items():
             for cell, token in wanted:
                 if not isinstance(token, frozenset):
                     self._need(cell, token, 1)
+                    self._readers.setdefault((cell, token), []).append(txn)
+        rows, back = Rows(links), Rows(Links(links.events, links.target, links.source, links.weight))
+        self._first, self._targets = rows.first, rows.targets
+        self._before, self._sources = back.first, back.targets
+        self._left = [end - begin for begin, end in zip(back.first, back.first[1:], strict=False)]
+        self._done = bytearray(links.events)
+        self._ready: list[tuple[int, int]] = []
+        self._held: dict[int, bool] = {}
+        """Cells that a transaction between its events will change."""
+        self._hurried: set[int] = set()
 
     def run(self) -> list[int] | None:
         """The events in order; None where none is found."""
-        links, priority = self._links, self._priority
-        rows = Rows(links)
-        first, targets = rows.first, rows.targets
-        left = [0] * links.events
-        for target in targets:
-            left[target] += 1
-        ready = [(priority[event], event) for event in range(links.events) if not left[event]]
+        links = self._links
+        ready = [(self._priority[event], event) for event in range(links.events) if not self._left[event]]
         heapify(ready)
+        self._ready = ready
         found: list[int] = []
-        while ready:
-            _, event = heappop(ready)
+        late: list[tuple[int, int]] = []
+        while ready or late:
+            if not ready:
+                # nothing else may be next: the transaction that is the first of those waiting begins, and ends later
+                priority, event = heappop(late)
+                self._hurried.add(event)
+            else:
+                priority, event = heappop(ready)
+            if self._done[event]:
+                continue
             cell = self._blocked(event)
+            if cell == -2:
+                heappush(late, (priority, event))
+                continue
             if cell >= 0:
                 self._waiting.setdefault(cell, []).append(event)
+                self._hurry(event, cell, priority)
                 continue
+            self._done[event] = 1
             for woken in self._take(event):
-                heappush(ready, (priority[woken], woken))
+                heappush(ready, (self._priority[woken], woken))
             found.append(event)
-            for place in range(first[event], first[event + 1]):
-                other = targets[place]
-                left[other] -= 1
-                if not left[other]:
-                    heappush(ready, (priority[other], other))
+            for place in range(self._first[event], self._first[event + 1]):
+                other = self._targets[place]
+                self._left[other] -= 1
+                if not self._left[other]:
+                    heappush(ready, (self._priority[other], other))
+                elif self._half and self._left[other] == 1 and self._half <= other < 2 * self._half:
+                    first = other - self._half
+                    if not self._left[first] and not self._done[first]:
+                        heappush(ready, (self._priority[first], first))
         return found if len(found) == links.events else None
+
+    def _hurry(self, event: int, cell: int, priority: int) -> None:
+        """Those that still need what an event would change are next, and all that has to come before them."""
+        pending = [one for one in self._readers.get((cell, self._now[cell]), ()) if not self._done[one]]
+        while pending:
+            one = pending.pop()
+            if self._done[one] or one == event or self._priority[one] <= priority:
+                continue
+            self._priority[one] = priority
+            self._hurried.add(one)
+            if not self._left[one]:
+                heappush(self._ready, (priority, one))
+                continue
+            pending += (
+                other for other in self._sources[self._before[one] : self._before[one + 1]] if not self._done[other]
+            )
 
     def _need(self, cell: int, token: Token, more: int) -> None:
         key = (cell, token)
@@ -89,17 +131,33 @@ class Greedy:
         return (reads, changes) if txn >= 0 else ((), ())
 
     def _blocked(self, event: int) -> int:
-        """The cell for which an event has to wait, -1 for none."""
+        """The cell for which an event has to wait, -1 for none, -2 where its transaction cannot end yet."""
         reads, changes = self._parts(event)
         now = self._now
         for cell, token in reads:
             if now[cell] not in token if isinstance(token, frozenset) else now[cell] != token:
                 return cell
+        if not self._half:
+            return self._unchangeable(changes, reads)
+        if event >= self._half:
+            return self._unchangeable(changes, (), int(self._keeps))
+        # a first event whose last one cannot follow at once waits, unless it is hurried
+        changes = self._changes.get(self._owner[event], ()) if self._owner[event] >= 0 else ()
+        if self._keeps:
+            held = next((cell for cell, _, _ in changes if self._held.get(cell)), -1)
+            if held >= 0:
+                return held
+        if event in self._hurried or not changes:
+            return -1
+        if self._left[event + self._half] > 1:
+            return -2
+        return self._unchangeable(changes, reads)
+
+    def _unchangeable(self, changes: Sequence[Change], reads: Sequence[Read], own: int = 0) -> int:
+        """The first of the cells to be changed that others still need as it is, -1 for none."""
         for cell, _, _ in changes:
-            own = sum(one == cell and not isinstance(token, frozenset) for one, token in reads)
-            if self._half:
-                own = self._keeps
-            if self._needed.get((cell, now[cell]), 0) > own:
+            mine = own + sum(one == cell and not isinstance(token, frozenset) for one, token in reads)
+            if self._needed.get((cell, self._now[cell]), 0) > mine:
                 return cell
         return -1
 
@@ -115,8 +173,11 @@ class Greedy:
             if event < self._half:
                 for cell, _, _ in self._changes.get(self._owner[event], ()):
                     self._need(cell, self._now[cell], 1)
+                    self._readers.setdefault((cell, self._now[cell]), []).append(event + self._half)
+                    self._held[cell] = True
             for cell, _, _ in changes:
                 self._need(cell, self._now[cell], -1)
+                self._held[cell] = False
         for cell, token, grows in changes:
             self._now[cell] = self._now[cell] + token if grows else token
             touched.add(cell)

@@ -11,6 +11,7 @@ from troubadour.facts.objects.facts import Facts
 from troubadour.isolation.levels import Level, Scope
 from troubadour.model.objects import COMMITTED, MISSING
 from troubadour.order.arrays import in_order
+from troubadour.order.completed import completed
 from troubadour.order.greedy import Greedy
 from troubadour.order.known import NEVER, Relation, Why
 from troubadour.order.needs import needs_of
@@ -48,6 +49,9 @@ def candidates(facts: Facts, relation: Relation, level: Level) -> Iterator[Readi
     found = Greedy(relation.links, priority, owner, needs, half, keeps=level.write_conflict).run()
     if found is not None:
         yield _reading(facts, level, *_of_events(relation, np.array(found, np.int64), happened))
+    whole = completed(facts, relation, happened, keeps=level.write_conflict)
+    if whole is not None:
+        yield _reading(facts, level, *_of_events(relation, whole, happened))
 
 
 def _snapshots(relation: Relation, places: Ints) -> Ints | None:

@@ -2,7 +2,8 @@
 
 ``S`` transaction, ``W`` write key value, ``R`` writer write key value, ``C`` transaction; numbers of 64 bits. A value
 of the log is the writer's number, the write's and the value together, so that a read that names a writer which wrote
-no such thing is seen as what it is. A transaction without its ``C`` is of unknown outcome. Does not know times.
+no such thing is seen as what it is; where the clients kept no numbers of writes it is the value alone. A transaction
+without its ``C`` is of unknown outcome. Does not know times.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from troubadour.formats.histories.imported import Imported, Sessions, wrong
 
 INITIAL = frozenset({0xBEBEEBEE, 0xDEADBEEF})
 """Numbers of the writer, and of the write, of what was there at first."""
+
+UNNAMED = 0xABDDEFEE
+"""Number of a write, and of the writer and the write of a read, where the clients kept none: the value alone tells of
+which write a read is (VeriStrong's histories of RUBiS and Twitter)."""
 _FIELDS = {0x53: ("S", 1), 0x43: ("C", 1), 0x57: ("W", 3), 0x52: ("R", 4)}
 
 
@@ -73,4 +78,6 @@ def _session(built: Sessions, path: Path) -> bool:
 
 
 def _version(writer: int, write: int, value: int) -> str:
+    if write == UNNAMED:
+        return f"{value:x}"
     return f"{writer:x}.{write:x}={value:x}"
