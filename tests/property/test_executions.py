@@ -11,8 +11,9 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
+from troubadour.problem.budget import THOUSANDS
 from troubadour.problem.problem import Problem
-from troubadour.search.executions import MANY, applies, longest
+from troubadour.search.executions import applies, longest
 from troubadour.search.schedule.placement import TooManyRuns
 
 FAST, SLOW = range(700, 740), [range(start, start + 100) for start in range(30_000, 32_000, 100)]
@@ -37,7 +38,7 @@ def compare(seeds: range) -> int:
         if not applies(problem):
             continue
         try:
-            found = longest(problem, MANY)
+            found = longest(problem, 2 * THOUSANDS)
             answer = explain(log, compiled, None, budget=400_000)
         except (TooManyRuns, BudgetExceeded, UnsupportedStatement):
             continue

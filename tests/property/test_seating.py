@@ -25,7 +25,7 @@ def test_search_and_oracle_agree_on_whom_it_moves(level: str, seeds: range, monk
             moved.append(item)
 
     monkeypatch.setattr(seating, "_move", noted)
-    monkeypatch.setattr(tighten, "FEW", 0)
+    monkeypatch.setattr(tighten, "SOME", 0)
     compare = test_profiles_agreement.compare if ":" in level else test_agreement.compare
     compare(seeds, level)
     assert moved

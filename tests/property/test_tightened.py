@@ -21,7 +21,7 @@ WRITERS = 40
 
 
 def test_search_and_oracle_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tighten, "FEW", 0)
+    monkeypatch.setattr(tighten, "SOME", 0)
     compare(range(700, 700 + SEEDS), "snapshot")
 
 
@@ -47,7 +47,7 @@ def stale(readers: int) -> Log:
 
 @pytest.mark.parametrize("readers", [2, 6])
 def test_stale_reads_are_let_off(readers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tighten, "FEW", 30)
+    monkeypatch.setattr(tighten, "SOME", 30)
     monkeypatch.setattr(tighten, "LET_OFF", 3)
     log = stale(readers)
     found = {level: audit(log, library_of(log), Options(level)).status for level in (*LEVELS, "strict-snapshot")}

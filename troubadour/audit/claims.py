@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from troubadour.model.account import Edge
 from troubadour.model.verdict import Claim
+from troubadour.problem.budget import SEVERAL
 from troubadour.problem.problem import Problem
 from troubadour.search.found import Found
-
-STATES = 16
-"""The newest states before the failing transaction that are told."""
 
 
 def claim_of(problem: Problem, found: Found, garbage: Edge | None = None) -> Claim | None:
@@ -21,7 +19,7 @@ def claim_of(problem: Problem, found: Found, garbage: Edge | None = None) -> Cla
         return None
     states = found.trace.states
     told = []
-    for state in range(states.length, max(-1, states.length - STATES), -1):
+    for state in range(states.length, max(-1, states.length - SEVERAL), -1):
         rows = {name: states.rows_at(name, state) for name in problem.library.catalog.tables}
         known = {name: tuple(row for _, row in some) for name, some in rows.items() if some is not None}
         if len(known) == len(rows) and known not in told:

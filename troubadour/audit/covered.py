@@ -20,10 +20,9 @@ from troubadour.coverage.reduction import reduce_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Coverage, Status, Verdict
 from troubadour.model.witness import GivenUp
+from troubadour.problem.budget import SOME
 from troubadour.replay import check
 
-ROUNDS = 40
-"""Searches, each of which may meet one more statement that is not modelled."""
 ALIKE = 3
 """Statements of one text that are found out one by one, before all of that text are left out."""
 
@@ -58,7 +57,7 @@ def audit_covered(log: Log, library: SqlLibrary, policy: Policy, judge: Judge) -
     reduced: Reduced | None = None
     if given_up or not is_exact(library):
         reduced = reduce_log(log, library, policy.isolation, given_up, order_recorded=policy.order_recorded)
-    for _ in range(ROUNDS):
+    for _ in range(SOME):
         left = None if policy.timeout is None else max(policy.timeout - (time.monotonic() - begun), _NO_TIME)
         if reduced is None:
             verdict = judge(log, library, left)

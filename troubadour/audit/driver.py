@@ -37,20 +37,15 @@ from troubadour.isolation.levels import snapshots_of
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
 from troubadour.model.witness import GivenUp, Witness
-from troubadour.problem.budget import SECOND, Budget
+from troubadour.problem.budget import FEW, LONGER, SECOND, THOUSANDS, Budget
 from troubadour.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
 from troubadour.replay import Refusal, check
-from troubadour.search.executions import FEW, MANY
 from troubadour.search.found import Found
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
 from troubadour.search.scheduler import Search
 from troubadour.search.unknown_rows import search_hidden
-
-SEARCHES = 8
-"""Searches of a log whose initial rows are unknown, each of which may discover further rows; and of one of which a
-witness was refused, each without the readings that were."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a phase, how much of it is done and how much there is."""
@@ -155,10 +150,6 @@ def _by_other_settings(log: Log, library: SqlLibrary, verdict: Verdict, options:
     return by_other_settings(log, library, verdict, left, judge)
 
 
-ACCOUNT_SECONDS = 5.0
-"""Effort for telling of a violation that was found fast; one that took long gets a quarter of that."""
-
-
 OVERRUN = 2.5
 """Seconds of a time limit that are kept back."""
 
@@ -166,7 +157,7 @@ OVERRUN = 2.5
 def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Options, taken: float) -> Verdict:
     """`taken`: seconds by the clock that the verdict took."""
     budget = options.budget
-    effort = max(ACCOUNT_SECONDS, budget.spent / SECOND / 4)
+    effort = max(LONGER, budget.spent / SECOND / 4)
     # the verdict must not be lost to its explanation; what is decided for that may overrun its time a little
     seconds = None if options.timeout is None else (options.timeout - taken) / 2 - OVERRUN
     if seconds is not None and seconds <= 0:
@@ -251,7 +242,7 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
     blamed = blame(Question(problem))
     if blamed is not None:
         return msgspec.structs.replace(blamed, seconds=round(time.perf_counter() - begun, 4))
-    decided = by_executions(problem, FEW)
+    decided = by_executions(problem, THOUSANDS)
     if decided is not None:
         return msgspec.structs.replace(decided, seconds=round(time.perf_counter() - begun, 4))
     suspects = _suspected(problem, options.lead)
@@ -262,7 +253,7 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
         with suppress(OutOfTime):
             verdict = blame(Question(problem, suspects=suspects)) or verdict
     if verdict.status is Status.UNDECIDED:
-        verdict = by_executions(problem, MANY) or verdict
+        verdict = by_executions(problem, 2 * THOUSANDS) or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 
@@ -279,7 +270,7 @@ def _searched(problem: Problem, at: Callable[[str | None], Problem], options: Op
     total = len(problem.judged)
     name_all_rows(problem)
     refused: Verdict | None = None
-    for _ in range(SEARCHES):
+    for _ in range(FEW):
         named, excluded = problem.discovery.total, problem.refused.count
         with options.budget.step("search") as tally:
             found = _first_look(problem, lambda done: report("searching", done, total))

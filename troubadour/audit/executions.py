@@ -14,16 +14,13 @@ from troubadour.audit.violation import NOT_MINIMAL
 from troubadour.audit.witness import witness_of
 from troubadour.model.log import Statement, Transaction
 from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
-from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.budget import THOROUGHLY, THOUSANDS, OutOfUnits
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.replay import check
-from troubadour.search.executions import FEW, Executions, applies, longest
+from troubadour.search.executions import Executions, applies, longest
 from troubadour.search.found import Found
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.symbolic.cegar import Unresolved
-
-EFFORT = 30.0
-"""Effort for going through all executions, in seconds of an idle machine."""
 
 CIRCLE = 4
 """Transactions of a core of which each is asked to be needed, at most."""
@@ -37,7 +34,7 @@ def by_executions(problem: Problem, nodes: int) -> Verdict | None:
     if not applies(problem):
         return None
     try:
-        with problem.budget.step("every execution") as tally, problem.budget.within(effort=EFFORT):
+        with problem.budget.step("every execution") as tally, problem.budget.within(effort=THOROUGHLY):
             tried = longest(problem, nodes)
             explained = tried.verified == len(problem.judged)
             if problem.free.any_guess() is not None or problem.free.choices:
@@ -100,7 +97,7 @@ def _contradicts(problem: Problem, prefix: Sequence[int], kept: Collection[int])
     )
     silenced = Problem(log, problem.library, problem.initial, isolation=problem.isolation, budget=problem.budget)
     try:
-        return not Executions(silenced, len(silenced.judged), FEW).run()
+        return not Executions(silenced, len(silenced.judged), THOUSANDS).run()
     except (TooManyRuns, Unsupported):
         return False
 

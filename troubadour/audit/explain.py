@@ -14,12 +14,12 @@ from sql_semantics.terms import Scalar
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Conflict, Scope
 from troubadour.model.log import TransactionId
+from troubadour.problem.budget import MANY
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 
 _SHOWN_CANDIDATES = 4
-_CANDIDATES = 256
 
 
 def name(identifier: TransactionId) -> str:
@@ -94,7 +94,7 @@ def _changed_columns(trace: Trace, row: RowHistory, source: Version, last: Versi
 def _observation(problem: Problem, trace: Trace, failure: Failure, who: str) -> str:
     texts: list[str] = []
     candidates = trace.candidates(failure.item) if failure.condition == "observation" else iter(())
-    for candidate in islice(candidates, _CANDIDATES):
+    for candidate in islice(candidates, MANY):
         problem.budget.left()
         other = candidate.failure
         if other is not None and other.statement == failure.statement and other.text not in texts:

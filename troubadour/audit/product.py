@@ -14,9 +14,7 @@ import msgspec
 from troubadour.isolation.levels import LEVELS, Conflict
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
-
-SECONDS = 30.0
-"""Effort for the profile, in seconds of an idle machine."""
+from troubadour.problem.budget import THOROUGHLY
 
 PROFILES = {
     "postgres": ("postgres:read-committed", "postgres:repeatable-read", "postgres:serializable"),
@@ -45,7 +43,7 @@ def with_note(verdict: Verdict, log: Log, decide: Callable[[str, float], Verdict
     """A violation, with a note where the product's own profile explains the log; `decide` is given a level and the
     effort that it may take."""
     profile = profile_for(log, verdict.isolation) if verdict.status is Status.VIOLATION else None
-    if profile is None or decide(profile, SECONDS).status is not Status.CORRECT:
+    if profile is None or decide(profile, THOROUGHLY).status is not Status.CORRECT:
         return verdict
     note = (
         f"the log is correct at {profile}, which is what {log.header.dbms} promises: it is refuted at "

@@ -13,11 +13,8 @@ from troubadour.coverage.untold import Supposition, suppositions, untold_setting
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import StatementRef, Status, Verdict
 from troubadour.model.witness import GivenUp
+from troubadour.problem.budget import MANY, SEVERAL
 
-ROUNDS = 12
-"""Violations, one after the other, that a setting may explain before all that hangs on it is left out at once."""
-_SHOWN = 250
-"""Characters of what is not explained."""
 _NO_TIME = 0.001
 
 Judge = Callable[[Log, SqlLibrary, Sequence[GivenUp], float | None], Verdict]
@@ -38,7 +35,7 @@ def by_other_settings(log: Log, library: SqlLibrary, verdict: Verdict, timeout: 
     for setting in untold_settings(log):
         if _explains(setting, log, library, verdict, explains):
             claim = verdict.claim
-            shown = (verdict.explanation or "what was observed")[:_SHOWN]
+            shown = (verdict.explanation or "what was observed")[:MANY]
             return verdict.left_open(
                 f"the log does not tell whether the setting {setting} was changed before recording began, which may"
                 f" explain it: {shown}",
@@ -53,8 +50,8 @@ def _explains(
     """Whether the log is no violation, as far as is known, if a setting had been changed."""
     accusations = [verdict]
     left_out = 0
-    for turn in range(ROUNDS):
-        if turn == ROUNDS - 1:
+    for turn in range(SEVERAL):
+        if turn == SEVERAL - 1:
             accusations.append(verdict.left_open(""))  # of any transaction
         further: Verdict | None = None
         for one in suppositions(setting, log, library, accusations):

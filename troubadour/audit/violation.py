@@ -17,11 +17,12 @@ from troubadour.order.engine import Alone, Conflict, Contradiction, first_refute
 from troubadour.order.evidence import evidence_of
 from troubadour.order.rows.propagation import RowContradiction
 from troubadour.order.visibility import Unseen
+from troubadour.problem.budget import SEVERAL
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.context_core import READABLE, smaller_clash
-from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
+from troubadour.proof.cores.core import ALL_ORDERS, Core, find_core, looks_at_every_order
 from troubadour.proof.cores.seen_row import clash_of, explained_but_for
 from troubadour.proof.cores.spared import spares_each
 from troubadour.proof.cores.sums_core import writers_of_row
@@ -198,7 +199,7 @@ def _found_core(question: Question, refutation: Refutation) -> Core | None:
     problem, found = question.problem, question.failed
     if refutation.orders:
         return find_core(problem, refutation.orders[0], refutation.transactions, None, refutation.orders)
-    if found.enumerated and len(found.order) > PRECISE:
+    if found.enumerated and len(found.order) > SEVERAL:
         # too long for the solver; looked at state by state, it can be looked at again
         return None
     if found.every_order:

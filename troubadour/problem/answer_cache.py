@@ -13,9 +13,7 @@ from sql_semantics.ir.queries import Query
 from sql_semantics.ir.walks.effects import acting_of
 from sql_semantics.library import Program
 from troubadour.execution.views.concrete import ConcreteView
-
-MOST = 20_000
-"""Answers kept; then all are forgotten."""
+from troubadour.problem.budget import MOST
 
 _Address = tuple[int, int]
 """An item and one of its statements."""

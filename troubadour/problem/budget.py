@@ -37,6 +37,23 @@ SOLVER_STEPS = 2
 """Steps of the solver, by its own count, in a unit."""
 
 
+FEW = 8
+SEVERAL = 16
+SOME = 64
+MANY = 256
+HUNDREDS = 1_000
+THOUSANDS = 4_000
+MOST = 20_000
+"""How many a step tries, looks at or keeps: transactions, states, rows, readings, placements, rounds."""
+
+AT_ONCE = 0.25
+BRIEFLY = 2.0
+LONGER = 6.0
+THOROUGHLY = 30.0
+A_MINUTE = 60.0
+"""Efforts of a step, in seconds of an idle machine."""
+
+
 class OutOfUnits(OutOfTime):
     """A step spent what it may; the user's limit was not reached."""
 

@@ -26,14 +26,11 @@ from troubadour.isolation.times import Times, times_of
 from troubadour.model.bounds import OutOfTime as OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.problem.answer_cache import KeptAnswers
-from troubadour.problem.budget import Budget
+from troubadour.problem.budget import SEVERAL, Budget
 from troubadour.problem.refused import Refused
 
 MANY_SILENT = 0.25
 """The part of a log's transactions that tell nothing of what they read from which on no reading is guessed."""
-
-FEW = 20
-"""Transactions up to which it is guessed all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +321,7 @@ class Problem:
         guessing costs more than it saves."""
         if self._open is None:
             silent = sum(map(self._may_read_anything, self.committed))
-            self._open = silent > MANY_SILENT * len(self.committed) and len(self.committed) > FEW
+            self._open = silent > MANY_SILENT * len(self.committed) and len(self.committed) > SEVERAL
         return self._open
 
     def _may_read_anything(self, item: int) -> bool:

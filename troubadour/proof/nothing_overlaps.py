@@ -18,18 +18,13 @@ from troubadour.facts.sql.effects import Account, Known, Place, Unknown, may_agr
 from troubadour.facts.sql.view_accounts import accounts_for, reads_views
 from troubadour.model.account import Edge
 from troubadour.model.log import TransactionId
+from troubadour.problem.budget import SOME, THOUSANDS
 from troubadour.problem.orders import is_only_order
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.proof.cores.core import Core
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.search.schedule.placement import SEMANTIC
 from troubadour.search.schedule.trace import Trace
-
-OTHERS = 64
-"""The row's last writers, and the transactions that did not commit, of which it is asked whether they wrote a value."""
-
-BETWEEN = 4_096
-"""Transactions since the one whose version is known by its own answers up to which it is asked what they wrote."""
 
 
 def only_state(question: Question) -> Refutation | None:
@@ -112,9 +107,9 @@ class _ReadOtherwise:
         if any(isinstance(one, tuple) and one[self.column] == self.read for one in self.row.versions):
             return False
         others = [one for one, status in enumerate(problem.statuses) if status != "committed"]
-        if len(others) > OTHERS:
+        if len(others) > SOME:
             return False
-        writers = [trace.item_at(position) for position in self.row.positions[-OTHERS:] if position > 0]
+        writers = [trace.item_at(position) for position in self.row.positions[-SOME:] if position > 0]
         told = _Told(problem, trace, item)
         return not any(told.may_have_written(one, self.place, self.column, self.read) for one in (*others, *writers))
 
@@ -186,7 +181,7 @@ class _Told:
         """The transactions that tell what the one state has in a column of a row, the last one first; None where one
         before the reader may have written there and it is not known what."""
         found: list[int] = []
-        for item in islice(self._before(), BETWEEN):
+        for item in islice(self._before(), THOUSANDS):
             account = self.account(item)
             if place[0] in account.wild or place in account.inserted:
                 return None
@@ -198,7 +193,7 @@ class _Told:
                 return None
             if isinstance(written.after, tuple) and written.after[column] is not Unknown.VALUE:
                 return tuple(found)
-        return tuple(found) if len(self._trace) <= BETWEEN else None
+        return tuple(found) if len(self._trace) <= THOUSANDS else None
 
     def may_have_written(self, item: int, place: Place, column: int, value: Value) -> bool:
         """Whether a transaction may have had a value in a column of a row, after any of its statements."""

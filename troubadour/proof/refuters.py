@@ -14,6 +14,7 @@ from troubadour.facts.sql.effects import reads_once
 from troubadour.facts.sql.view_accounts import accounts_for, reads_views
 from troubadour.isolation.levels import Visible
 from troubadour.order.visibility import contradict_in_sets, unseen
+from troubadour.problem.budget import MOST
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Heuristics
 from troubadour.proof.aborted import impossible_answer
@@ -31,9 +32,6 @@ from troubadour.search.inference.values.unreachable_rows import RowsByKey
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
 from troubadour.search.inference.values.visible_values import refuted_by_times
 from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
-
-UNKNOWN_PLACES = 20_000
-"""Places of unknown transactions up to which an observation is asked to be impossible whatever they did."""
 
 
 def _number_drawn_twice(question: Question) -> Refutation | None:
@@ -254,7 +252,7 @@ def _whatever_happened(question: Question) -> Refutation | None:
         return None
     order = [item for item in found.order if item not in problem.unknown]
     whole = with_unknown_anywhere(order, problem.unknown)
-    if len(whole) > UNKNOWN_PLACES:
+    if len(whole) > MOST:
         return None
     try:
         refuting = refuting_set(problem, whole, problem.unknown)

@@ -14,13 +14,10 @@ from troubadour.execution.free.values import json_of
 from troubadour.order.history import shortest_prefix
 from troubadour.order.rows.automaton import Vague
 from troubadour.order.rows.propagation import RowConflict, RowContradiction, Rows
-from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.budget import BRIEFLY, OutOfUnits
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.proof.cores.core import Core
 from troubadour.proof.refutation import Refutation
-
-MINIMIZING_SECONDS = 3.0
-"""Effort for making a core smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ def _smaller(problem: Problem, facts: Rows, conflict: RowConflict, count: int) -
         return derived is not None and derived.conflict is not None
 
     try:
-        with problem.budget.step("core of rows") as tally, problem.budget.within(effort=MINIMIZING_SECONDS):
+        with problem.budget.step("core of rows") as tally, problem.budget.within(effort=BRIEFLY):
             kept = _near(facts, conflict, kept, fails)
             size = max(1, len(kept) // 2)
             while True:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sql_semantics.errors import Unsupported
+from troubadour.problem.budget import MANY, THOROUGHLY
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exhaustive import enumerate_again
@@ -18,12 +19,6 @@ from troubadour.search.symbolic.cegar import Contradiction, Unresolved, refine
 
 FEW = 2
 """Transactions of unknown outcome whose fates are all tried."""
-
-FATES = 400
-"""Orders that are tried."""
-
-SECONDS = 20.0
-"""Time spent on finding out who contradicts whom."""
 
 
 def writers(problem: Problem) -> list[int]:
@@ -45,7 +40,7 @@ def fates(problem: Problem, order: Sequence[int]) -> list[list[int]]:
     found = [[item for item in order if item not in problem.unknown]]
     for item in unknown:
         found += [other for one in found for other in _with(problem, one, item)]
-        if len(found) > FATES:
+        if len(found) > MANY:
             return []
     return found
 
@@ -85,7 +80,7 @@ def contradictions_in_all(problem: Problem, orders: Sequence[Sequence[int]]) -> 
         return None
     kept: frozenset[int] = frozenset()
     try:
-        with problem.budget.within(effort=SECONDS):
+        with problem.budget.within(effort=THOROUGHLY):
             for order in orders:
                 found = refine(problem, order)
                 if not isinstance(found, Contradiction) or found.enumerated:

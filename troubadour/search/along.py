@@ -14,11 +14,9 @@ from troubadour.isolation.levels import Scope
 from troubadour.order.linearization import likely_places
 from troubadour.order.saturation import Known
 from troubadour.order.schedule import schedule
+from troubadour.problem.budget import SEVERAL
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.trace import Trace
-
-RUNS = 16
-"""Readings that are tried of each transaction."""
 
 SOONER = 0.3
 """How much sooner, as a part of the whole order, a transaction comes in the next schedule that had no place in the
@@ -74,7 +72,7 @@ def place_guided(known: Known, begin: Callable[[], Frontier], restarts: int = 60
             item = places[event]
             if item is None or item in history.optional or event != history.commit[item]:
                 return True
-            return frontier.place(item, runs=RUNS) is None
+            return frontier.place(item, runs=SEVERAL) is None
 
         found = schedule(known, rank, accepts)
         if len(found.order) == len(graph):
@@ -92,7 +90,7 @@ def _placed_late(frontier: Frontier, items: list[int]) -> list[int]:
     while items and placed:
         placed = False
         for item in items:
-            if frontier.place(item, runs=RUNS) is None:
+            if frontier.place(item, runs=SEVERAL) is None:
                 items = [other for other in items if other != item]
                 placed = True
                 break
@@ -110,7 +108,7 @@ def _place(frontier: Frontier, item: int, state: int | None) -> bool:
             if candidate.failure is None:
                 frontier.keep(candidate)
                 return True
-    return frontier.place(item, runs=RUNS) is None
+    return frontier.place(item, runs=SEVERAL) is None
 
 
 def _is_foreseen(trace: Trace, item: int, state: int) -> bool:

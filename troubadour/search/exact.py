@@ -11,9 +11,10 @@ from contextlib import suppress
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
+from troubadour.problem.budget import A_MINUTE, LONGER, SOME
 from troubadour.problem.orders import is_allowed, must_precede
 from troubadour.problem.problem import Problem
-from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
+from troubadour.search.exhaustive import EveryOrder, Everything, explained_in_order
 from troubadour.search.found import Found
 from troubadour.search.repair.placer import Frontier, out_of_place
 from troubadour.search.schedule.execute import Failure
@@ -25,12 +26,6 @@ from troubadour.search.symbolic.trace import SymbolicTrace
 
 SMALL = 7
 """Transactions up to which every order of a log is tried."""
-
-SMALL_CONTRADICTION = 4.0
-"""Effort for finding few transactions that clash where it is known already that the prefix fails."""
-
-GUESSED_CONTRADICTION = 60.0
-"""Effort for it where looking at every state proves nothing, because the DBMS chose values that nobody told."""
 
 
 def untold_choice(problem: Problem, item: int) -> str:
@@ -71,7 +66,7 @@ class Exact:
             result = Readings(concrete)
         else:
             try:
-                seconds = SMALL_CONTRADICTION if self._problem.free.any_guess() is None else GUESSED_CONTRADICTION
+                seconds = LONGER if self._problem.free.any_guess() is None else A_MINUTE
                 result = refine(self._problem, order, seconds=None if concrete is None else seconds)
             except (Unsupported, Unresolved):
                 if concrete is None and not open_rows:
@@ -142,7 +137,7 @@ class Exact:
         hint = self._judged[: index + 1]
         if hint == order or not is_allowed(self._problem, hint):
             return False
-        if len(hint) <= SHORT:
+        if len(hint) <= SOME:
             return self.reconsider(frontier, hint) is None
         if self._problem.discovery.unknown or any(self._problem.levels[item].scope is Scope.ROW for item in hint):
             return False

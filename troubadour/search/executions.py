@@ -13,21 +13,13 @@ from collections.abc import Collection, Iterator, Sequence
 
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot
+from troubadour.problem.budget import MANY, THOUSANDS
 from troubadour.problem.orders import must_precede, overtaken_by
 from troubadour.problem.problem import Problem
 from troubadour.search.exhaustive import Everything
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate
 from troubadour.search.schedule.serial import Graph
-
-FEW = 3_000
-"""Placements that are tried before an order is looked for otherwise."""
-
-MANY = 6_000
-"""The same where none was found."""
-
-ROWS = 400
-"""Rows that a log may have had, at most."""
 
 
 def applies(problem: Problem) -> bool:
@@ -36,7 +28,7 @@ def applies(problem: Problem) -> bool:
     return (
         any(level.serial for level in problem.levels)
         and all(level.real_time and level.dialect is not None for level in problem.levels)
-        and rows <= ROWS
+        and rows <= MANY
         and not problem.discovery.unknown
         and not problem.order_recorded
         and not problem.order_exact
@@ -65,7 +57,7 @@ class Executions(Everything):
     after the longest prefix has no place, where its last place was refused by the serial order. Raises TooManyRuns
     beyond a bound."""
 
-    def __init__(self, problem: Problem, count: int, nodes: int = MANY) -> None:
+    def __init__(self, problem: Problem, count: int, nodes: int = 2 * THOUSANDS) -> None:
         others = [*problem.judged[count:], *problem.unknown]
         super().__init__(problem, problem.judged[:count], others, nodes=nodes)
         self._forgets = True

@@ -11,20 +11,15 @@ from collections.abc import Collection, Iterator, Sequence
 
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.isolation.levels import Visible
+from troubadour.problem.budget import MOST, SOME
 from troubadour.problem.orders import must_precede, overtaken_by
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
 
-SHORT = 60
-"""Length of an order up to which the second decision scans tables whole."""
 
-NODES = 20_000
-"""Placements spent on trying every order."""
-
-
-def explained_in_order(problem: Problem, order: Sequence[int], nodes: int = NODES) -> dict[int, Choices] | None:
+def explained_in_order(problem: Problem, order: Sequence[int], nodes: int = MOST) -> dict[int, Choices] | None:
     """The reads that explain an order, found by looking at every reading concretely; empty where none do, None where
     they are too many, or meet rows whose values are not known."""
     tried = Everything(problem, order, (), fixed=True, nodes=nodes)
@@ -39,7 +34,7 @@ def explained_in_order(problem: Problem, order: Sequence[int], nodes: int = NODE
 def enumerate_again(problem: Problem, order: Sequence[int], *, every_order: bool) -> bool:
     """A second decision without solver and heuristics (but for the index on long orders, where scans are out of
     reach): whether every reading (of every order) of a failing prefix was looked at and none explains it."""
-    index = len(order) > SHORT
+    index = len(order) > SOME
     plain = problem.with_heuristics(Heuristics(index=index, window=None, concretize=False, stronger_first=False))
     if not every_order:
         return explained_in_order(plain, order) == {}
@@ -82,7 +77,7 @@ class EveryOrder:
             if self.problem.order_recorded and not keeps_hint_order(item, placed, self._committed, prefix):
                 continue
             self._nodes += 1
-            if self._nodes > NODES:
+            if self._nodes > MOST:
                 raise TooManyRuns
             if self.trace.place(item) is None:
                 if self.run():
@@ -104,7 +99,7 @@ class Everything:
         unknown: Sequence[int],
         *,
         fixed: bool = False,
-        nodes: int = NODES,
+        nodes: int = MOST,
     ) -> None:
         self.problem = problem
         self.trace = Trace(problem)

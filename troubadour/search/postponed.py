@@ -7,13 +7,11 @@ Does not know who may wait, nor how the order is changed where there is no place
 from __future__ import annotations
 
 from troubadour.isolation.levels import Scope
-from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
+from troubadour.problem.budget import SOME
+from troubadour.search.repair.placer import Frontier
 
 PATIENCE = 32
 """Transactions of the hint order that one waits for."""
-
-BACK = 64
-"""Placements before which one is tried then."""
 
 
 class Late:
@@ -44,7 +42,7 @@ class Late:
         """Place next whoever can be."""
         for number, item in [*self._waiting.items()]:
             by_row = self._frontier.problem.levels[item].scope is Scope.ROW
-            runs = None if by_row else REPAIR_RUNS
+            runs = None if by_row else SOME
             if item in self._frontier.placed or self._frontier.place(item, runs=runs, likely=by_row) is None:
                 del self._waiting[number]
 
@@ -65,5 +63,5 @@ class Late:
         length = len(frontier.trace)
         return any(
             frontier.replace(base, [item, *(placement.item for placement in frontier.trace.placements[base:])])
-            for base in range(length - 1, max(length - BACK, 0) - 1, -1)
+            for base in range(length - 1, max(length - SOME, 0) - 1, -1)
         )

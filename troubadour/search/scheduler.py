@@ -22,7 +22,7 @@ from troubadour.order.engine import Conflict, Steps, certain_of, completed, may_
 from troubadour.order.history import applies
 from troubadour.order.rows.propagation import RowContradiction, Rows
 from troubadour.order.saturation import Known
-from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.budget import A_MINUTE, BRIEFLY, FEW, LONGER, MANY, SEVERAL, SOME, OutOfUnits
 from troubadour.problem.orders import is_only_order, must_precede
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exact import SMALL, Exact, untold_choice
@@ -40,41 +40,11 @@ from troubadour.search.symbolic.trace import SymbolicTrace
 from troubadour.search.turns import in_turns, locks_all
 from troubadour.search.unhinted import THOROUGH, Unhinted
 
-FIRST_RUNS = 64
-"""Readings that are tried of a transaction before the order is mended; the others after what is mended cheaply."""
-
-FOLLOWED_WAITING = 16
-"""Transactions that wait for later ones at a time where the order was inferred."""
-
 FEW_TO_WAIT = 40
 """Transactions up to which none waits for later ones along the hint order, but the aborted, and up to which no order is
 looked for that goes by the turns of sessions instead."""
 
-SUMS = 8
-"""Failures of one search of which it is asked whether numbers explain or exclude them."""
-
-UNLIKELY = 16
-"""Transactions that no likely reading explains, where each row read may be of a state of its own; then such readings
-are preferred no longer."""
-
-UNLIKELY_EACH = 256
-"""Placed transactions for each of which, so many, there may be one more."""
-
-UNKNOWN_RUNS = 8
-"""Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
-
-FIRST_CONTRADICTION_SECONDS = 5.0
-"""Effort in which it is asked, before the order is mended for the first time, whether the log contradicts itself, in
-seconds of an idle machine."""
-
-ROWS_SECONDS = 1.0
-"""Effort for what answers about rows tell, and for each transaction."""
-
 ROWS_SECONDS_EACH = 0.002
-
-CONTRADICTION_SECONDS = 60.0
-"""Effort for the same before it is mended thoroughly."""
-
 
 KNOWN_SECONDS = 30.0
 """Effort for following an order that has all that the engine knows, in seconds of an idle machine."""
@@ -111,7 +81,7 @@ class Search:
         self._brief = brief
         self._rows_asked = False
         self._near = near
-        self._sums_left = SUMS
+        self._sums_left = FEW
         self._unhinted = Unhinted(problem, steps)
         self._accounts: Accounts | None = None
         self._known: Known | None = None
@@ -244,7 +214,7 @@ class Search:
                 return None, False
             return Found(self.frontier.trace, index, failure), self._rechoose()
         if failure is not None and not self.problem.order_recorded:
-            conflict = self._contradiction(FIRST_CONTRADICTION_SECONDS)
+            conflict = self._contradiction(LONGER)
             if conflict is not None:
                 return Found(self.frontier.trace, self.verified, conflict=conflict), False
             if self._late.verified(index) == index and self._contradicts_itself(item):
@@ -295,7 +265,7 @@ class Search:
         know what was seen of rows that no key names."""
         problem = self.problem
         if self._is_patient:
-            return item in problem.aborted or len(self._late) < FOLLOWED_WAITING
+            return item in problem.aborted or len(self._late) < SEVERAL
         many = problem.has_own_states and not problem.order_recorded and len(self._judged) > FEW_TO_WAIT
         return many or item in problem.aborted
 
@@ -321,13 +291,13 @@ class Search:
         that goes by the turns of sessions instead."""
         if self._is_likely(item):
             return None
-        failure = self.frontier.place(item, runs=FIRST_RUNS)
+        failure = self.frontier.place(item, runs=SOME)
         rules = self._tightened
         if failure is None or not rules.some:
             return failure
         if self._brief or self._has_one_state(item, failure):
             rules.loosen()
-            return self.frontier.place(item, runs=FIRST_RUNS)
+            return self.frontier.place(item, runs=SOME)
         goes_by_sessions = rules.patient and self._goes_by_sessions()
         if self._is_mended(item, thorough=rules.patient and not goes_by_sessions):
             return None
@@ -339,10 +309,10 @@ class Search:
             if self._is_mended(item, thorough=True):
                 return None
         off = rules.let_off(item)
-        if off and (self.frontier.place(item, runs=FIRST_RUNS) is None or self._is_mended(item, thorough=False)):
+        if off and (self.frontier.place(item, runs=SOME) is None or self._is_mended(item, thorough=False)):
             return None
         rules.loosen()
-        return self.frontier.place(item, runs=FIRST_RUNS)
+        return self.frontier.place(item, runs=SOME)
 
     def _has_one_state(self, item: int, failure: Failure) -> bool:
         """Whether nothing overlaps an item, nor those before it, so that no mending helps."""
@@ -377,7 +347,7 @@ class Search:
         usable = not (problem.order_recorded or self._brief or isinstance(self.frontier.trace, SymbolicTrace))
         if not usable or problem.levels[item].scope is not Scope.ROW or not problem.heuristics.stronger_first:
             return False
-        allowed = UNLIKELY + len(self.frontier.trace) // UNLIKELY_EACH
+        allowed = SEVERAL + len(self.frontier.trace) // MANY
         return len(self._judged) > FEW_TO_WAIT and self._unlikely < allowed
 
     def _waits_at_once(self, item: int) -> bool:
@@ -407,7 +377,7 @@ class Search:
         while self._untried and self._untried[0] < item:
             other = self._untried.popleft()
             if other not in self.frontier.placed:
-                self.frontier.place(other, runs=UNKNOWN_RUNS)
+                self.frontier.place(other, runs=FEW)
 
     def _note(self, index: int, failure: Failure) -> None:
         """Remember the failure that the longest prefix met, before other values are guessed."""
@@ -458,10 +428,10 @@ class Search:
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
         item = self._judged[index]
-        is_open = self.problem.has_own_states and self._contradiction_asked < CONTRADICTION_SECONDS
+        is_open = self.problem.has_own_states and self._contradiction_asked < A_MINUTE
         if is_open and not self.problem.order_recorded and self._is_mended(item, thorough=False):
             return None
-        conflict = self._contradiction(CONTRADICTION_SECONDS)
+        conflict = self._contradiction(A_MINUTE)
         if conflict is not None:
             return Found(self.frontier.trace, self.verified, conflict=conflict)
         explained = self._in_turns() or self._along_known() or self._along_sessions()
@@ -523,7 +493,7 @@ class Search:
         if self._rows_asked:
             return None
         self._rows_asked = True
-        effort = ROWS_SECONDS + ROWS_SECONDS_EACH * len(self._judged)
+        effort = BRIEFLY + ROWS_SECONDS_EACH * len(self._judged)
         try:
             with problem.budget.step("rows") as tally, problem.budget.within(effort=effort):
                 facts = Rows(problem)

@@ -14,10 +14,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible
+from troubadour.problem.budget import SOME
 from troubadour.problem.problem import Problem
-
-FEW = 60
-"""Transactions up to which the level's own rules are enough."""
 
 LET_OFF = 16
 """Transactions that are let off one by one; then all are."""
@@ -65,7 +63,7 @@ class Tightened:
         self._orders_commits = problem.orders_commits
         self._let_off: set[int] = set()
         usable = (
-            len(problem.committed) > FEW
+            len(problem.committed) > SOME
             and not problem.order_recorded
             and not problem.leaves_readings_open
             and problem.heuristics.stronger_first

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
 from troubadour.order.engine import Steps, infer, is_for
+from troubadour.problem.budget import A_MINUTE, MANY, MOST, SEVERAL, SOME
 from troubadour.problem.problem import Problem
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.exact import SMALL
@@ -20,25 +21,11 @@ from troubadour.search.likely_order import likely_order, near_order
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.stronger_first import serially
 
-WAITING = 48
-"""Transactions that wait for those that come next where each row read may be of a state of its own: what is placed
-before them is in the way of none of their reads."""
-
-
 NEIGHBOURS = 2
 """Transactions that wait for those that come next, where it is asked whether the file's order is nearly right."""
 
-PLACED = 16
-"""Transactions that have a place then; of a shuffled file hardly one has."""
-
 APART = 3
 """Places from which on the file is right, where all ways to put it right are followed."""
-
-BEGINNING = 64
-"""Transactions of which that is tried first."""
-
-WIDTH = 500
-"""Ways that are followed then, at first."""
 
 WAYS = 0.2
 """Effort for these ways, in seconds of an idle machine."""
@@ -68,16 +55,6 @@ class Limits:
 
 BRIEF = Limits(width=8, most=8, fronts=24, effort=0.2, effort_each=0.001)
 THOROUGH = Limits(width=8, most=None, fronts=64, effort=10.0, effort_each=0.04)
-
-MOST = 120.0
-"""The most effort for that, however long the log is, in seconds of an idle machine."""
-
-LONGEST = 20_000
-"""Transactions up to which it is tried: each way has a bit for each."""
-
-ASKED = 32
-"""Transactions of which it is asked whether keys tell what they looked at."""
-
 
 Mended = Callable[[], Found | None]
 """Explains a log whose file has most of its order."""
@@ -117,7 +94,7 @@ class Unhinted:
         problem = self._problem
         if not problem.committed or problem.discovery.unknown or problem.max_staleness is not None:
             return False
-        return problem.heuristics.stronger_first and len(problem.judged) <= LONGEST
+        return problem.heuristics.stronger_first and len(problem.judged) <= MOST
 
     def is_left(self, limits: Limits) -> bool:
         """Whether the turns of sessions are tried, and were not within these limits."""
@@ -130,7 +107,7 @@ class Unhinted:
             return True
         if self._by_key is None:
             problem = self._problem
-            some = problem.committed[:: -(-len(problem.committed) // ASKED)]
+            some = problem.committed[:: -(-len(problem.committed) // SOME)]
             with problem.guessing_readings(), problem.with_own_values():
                 trace = self._anew().trace
                 views = [trace.run(item, Choices(0), tolerant=True).view for item in some]
@@ -156,7 +133,7 @@ class Unhinted:
         def placed() -> bool:
             return place_layers(self._anew, order, width=limits.width, most=limits.most, fronts=limits.fronts)
 
-        effort = min(limits.effort + limits.effort_each * len(problem.judged), MOST)
+        effort = min(limits.effort + limits.effort_each * len(problem.judged), A_MINUTE)
         with (
             problem.budget.step("turns of sessions") as tally,
             problem.guessing_readings(),
@@ -171,7 +148,7 @@ class Unhinted:
         problem = self._problem
         if not is_for(problem) or problem.leaves_readings_open:
             return None
-        waiting = WAITING if problem.levels[problem.committed[0]].scope is Scope.ROW else 0
+        waiting = SOME if problem.levels[problem.committed[0]].scope is Scope.ROW else 0
         if self._explained(problem.committed, waiting) == len(problem.committed):
             return self._all_placed()
         budget = problem.budget
@@ -194,7 +171,7 @@ class Unhinted:
     def _nearly_as_held(self, mended: Mended) -> Found | None:
         """The same at the levels as they are: some of the first have to wait for their next ones, and most have not."""
         items = sorted([*self._problem.committed, *self._problem.unknown])
-        if self._explained(items, NEIGHBOURS) < min(PLACED, len(items) // 2):
+        if self._explained(items, NEIGHBOURS) < min(SEVERAL, len(items) // 2):
             return None
         return self._problem.budget.tried(NEARLY + NEARLY_EACH * len(self._problem.judged), mended)
 
@@ -206,8 +183,8 @@ class Unhinted:
 
         def placed() -> bool:
             return all(
-                place_layers(self._anew, near_order(some, APART), width=WIDTH, fronts=2 * APART)
-                for some in (items[:BEGINNING], items)
+                place_layers(self._anew, near_order(some, APART), width=MANY, fronts=2 * APART)
+                for some in (items[:SOME], items)
             )
 
         with serially(problem):

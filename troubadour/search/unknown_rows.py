@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sql_semantics.errors import Unsupported
+from troubadour.problem.budget import SEVERAL, THOROUGHLY
 from troubadour.problem.orders import is_total
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.found import Found
@@ -18,29 +19,20 @@ from troubadour.search.inference.values.value_closure import is_refuted_anywhere
 from troubadour.search.scheduler import Search
 from troubadour.search.symbolic.cegar import Contradiction, Unresolved, refine
 
-GUESSES = 24
-"""Guesses of the initial rows."""
-
-FEW = 12
-"""Transactions up to which all rows are open from the start."""
-
-SECONDS = 20.0
-"""Time spent on finding few transactions that clash whatever the initial rows are."""
-
 
 def search_hidden(problem: Problem, progress: Callable[[int], None]) -> Found:
     """Search a log with tables of unknown initial rows; never raises for what stops it."""
-    if len(problem.judged) + len(problem.unknown) <= FEW or not problem.heuristics.stronger_first:
+    if len(problem.judged) + len(problem.unknown) <= SEVERAL or not problem.heuristics.stronger_first:
         return Search(problem, progress=progress).run()
     found: Found | None = None
     try:
         rows = guess_initial_rows(problem)
-        for _ in range(GUESSES):
+        for _ in range(SEVERAL):
             assumed = problem.assuming(rows)
             found = Search(assumed, progress=progress).run()
             if found.failure is None or found.failure.other is not None:
                 return found
-            result = refine(problem.guessing(rows), found.order, seconds=SECONDS)
+            result = refine(problem.guessing(rows), found.order, seconds=THOROUGHLY)
             if isinstance(result, Contradiction):
                 found.contradiction, found.enumerated, found.every_order = result.kept, False, False
                 failing = problem.judged[found.verified]

@@ -34,17 +34,10 @@ from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
-from troubadour.problem.budget import LOOK, SECOND, Budget
+from troubadour.problem.budget import AT_ONCE, FEW, LOOK, MANY, SECOND, THOUSANDS, Budget
 
 Decide = Callable[[Log, str, float], Verdict]
 """f(log, level, seconds): the verdict of a log at a level."""
-
-LARGEST = 3000
-"""Transactions of the longest prefix that is told of."""
-WHOLE = 300
-"""Transactions up to which every one of a prefix may be part of the circle; else the core and its neighbours."""
-LATER = 8
-"""Transactions after the failing one that a prefix may need to be explained."""
 
 _LADDER = (
     "strict-serializable", "session-serializable", "serializable", "strict-snapshot", "session-snapshot", "snapshot",
@@ -56,8 +49,6 @@ _WEAKEST = "read-committed"
 _OLD_STATES = "prefix"
 """Where transactions read one state each, of any age, and none is refused for what it writes."""
 _APART = "session-serializable"
-_APART_SECONDS = 0.5
-"""Effort for statements that are taken apart: where they tell of one another they are explained at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +134,12 @@ class _Builder:
         garbage = None if self._verdict.claim is None else self._verdict.claim.garbage
         if garbage is not None:
             return self._account(_Told(ANOMALIES["garbage-read"], (garbage,)), (), self._difference(), None)
-        if self._level is None or failing >= LARGEST:
+        if self._level is None or failing >= THOUSANDS:
             return None
         holds: tuple[str, ...] = ()
         told: _Told | None = None
         rerun: Rerun | None = None
-        for length in dict.fromkeys((failing + 1, min(len(ids), failing + 1 + LATER))):
+        for length in dict.fromkeys((failing + 1, min(len(ids), failing + 1 + FEW))):
             prefix = self._first(length)
             holds, rerun = self._weaker(prefix)
             if rerun is not None:
@@ -284,7 +275,7 @@ class _Builder:
                 if versions is not None:
                     later = next((state for state in versions.states if state > (made or 0)), None)
                     near |= {state for state in (made, later) if state}
-        if len(rerun) <= WHOLE:
+        if len(rerun) <= MANY:
             return [core, sorted(near), list(range(1, len(rerun) + 1))]
         return [core, sorted(near)]
 
@@ -294,7 +285,7 @@ class _Builder:
         pieces = taken_apart(prefix)
         if pieces is None:
             return None
-        verdict = self._decide(pieces.log, _APART, min(self._effort.half(), _APART_SECONDS))
+        verdict = self._decide(pieces.log, _APART, min(self._effort.half(), AT_ONCE))
         if verdict.witness is None:
             return None
         rerun = Rerun(pieces.log, self._library, verdict.witness, _APART)

@@ -11,11 +11,8 @@ from itertools import product
 from troubadour.audit.account.edges import Edges, Possible
 from troubadour.isolation.anomalies import Kind, is_forbidden
 from troubadour.isolation.levels import Level
+from troubadour.problem.budget import FEW, THOUSANDS
 
-LONGEST = 6
-"""Transactions of the longest circle that is looked for."""
-CIRCLES = 4000
-"""Paths that are looked at for one length."""
 _EACH = 3
 """Edges between two transactions that are tried, one for each row."""
 
@@ -26,7 +23,7 @@ def best_cycle(
     """A shortest circle that the level forbids, through the first of these positions that has one; of several the one
     with the fewest anti-dependencies, and among these one of the fewest rows. `looked` is told how many edges
     were looked at, and may raise."""
-    for length in range(2, LONGEST + 1):
+    for length in range(2, FEW + 1):
         for start in through:
             found = [
                 cycle
@@ -52,7 +49,7 @@ def _paths(edges: Edges, start: int, length: int, looked: Callable[[int], object
     """Circles through a position, as possible edges have them."""
     stack: list[list[int]] = [[start]]
     paths = 0
-    while stack and paths < CIRCLES:
+    while stack and paths < THOUSANDS:
         path = stack.pop()
         paths += 1
         following = edges.after(path[-1])

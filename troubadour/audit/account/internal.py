@@ -24,14 +24,11 @@ from troubadour.execution.prepared import PreparedStatement
 from troubadour.facts.sql.effects import Accounts, Known, Place, Unknown, may_agree, reads_once
 from troubadour.model.account import Edge
 from troubadour.model.log import Log, Transaction, TransactionId
-from troubadour.problem.budget import Budget
+from troubadour.problem.budget import SOME, Budget
 from troubadour.problem.problem import OutOfTime, Problem
 
 MISSED = "internal-inconsistency"
 """What it is called where a transaction does not see what it wrote."""
-STATES = 50
-"""The newest states of an explained log on which it is asked whether an own write was missed."""
-
 _Said = tuple[int, Known]
 """A statement, and what it says of a row."""
 
@@ -61,7 +58,7 @@ def missed_write(before: Rerun, transaction: Transaction, statement: int) -> Edg
     if not earlier or asked.program is None:
         return None
     left_out = [*([one] for one in reversed(earlier)), *([earlier] if len(earlier) > 1 else [])]
-    for state in range(len(before), max(-1, len(before) - STATES), -1):
+    for state in range(len(before), max(-1, len(before) - SOME), -1):
         rows = before.rows_at(state)
         for missed in left_out:
             kept = [one for one in earlier if one not in missed]

@@ -22,6 +22,7 @@ from troubadour.execution.observations.observation import mismatch
 from troubadour.model.account import Lost
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.verdict import Status, Verdict
+from troubadour.problem.budget import MANY
 
 MOMENTS = 4
 """Moments without a transaction under way that are looked at, those after the longest pauses: a server that crashed has
@@ -30,8 +31,6 @@ TRIED = 3
 """Places to cut that are decided, those after which most goes well."""
 TELLING = 2
 """Transactions that must miss what was lost: what one alone misses, it read of an old state."""
-AFTERWARDS = 200
-"""Transactions after a moment that are run on what is left."""
 
 
 def lost_commits(
@@ -47,13 +46,13 @@ def lost_commits(
         if positions != list(range(1, len(positions) + 1)):
             continue
         later = [one for one in log.transactions if _sent(one, moment) and one.status == "committed"]
-        for kept in _cuts(library, before, len(positions), later[:AFTERWARDS]):
+        for kept in _cuts(library, before, len(positions), later[:MANY]):
             # those that read what was lost saw it before it was
             after = {before.at(place).id for place in positions[kept:] if before.at(place).status == "committed"}
             gone = {before.at(place).id for place in positions[kept:] if before.rows_written(place)} & after
             if not gone:
                 continue
-            if _telling(before, before.rows_at(len(positions)), later[:AFTERWARDS]) < TELLING:
+            if _telling(before, before.rows_at(len(positions)), later[:MANY]) < TELLING:
                 continue
             rest = [one for one in log.transactions if one.id not in after]
             if decide(Log(log.header, rest, log.digest)).status is Status.CORRECT:

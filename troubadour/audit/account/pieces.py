@@ -12,11 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from troubadour.model.log import Log, Transaction, TransactionId
-
-MOST = 200
-"""Statements of a log that is taken apart."""
-MOST_OPEN = 10
-"""Statements of rolled-back transactions in it."""
+from troubadour.problem.budget import FEW, MANY
 
 _KEEPS_TRANSACTION = re.compile(r"\s*(?:SAVEPOINT|ROLLBACK|RELEASE|SET\s|DECLARE|FETCH|CLOSE)", re.IGNORECASE)
 
@@ -32,7 +28,7 @@ class Pieces:
 def taken_apart(log: Log) -> Pieces | None:
     """The pieces; None where there are too many, or where statements hang together in other ways than by rows."""
     count = sum(len(transaction.statements) for transaction in log.transactions)
-    if count > MOST:
+    if count > MANY:
         return None
     of: dict[TransactionId, tuple[Transaction, int]] = {}
     found: list[tuple[int, int, Transaction]] = []
@@ -55,7 +51,7 @@ def taken_apart(log: Log) -> Pieces | None:
             )
             of[identifier] = transaction, index
             found.append((statement.invoked or 0, len(found), piece))
-    if open_ > MOST_OPEN:
+    if open_ > FEW:
         return None
     # where statements have times, these are the first guess
     if all(one.statements[0].invoked is not None for one, _ in of.values()):

@@ -15,9 +15,7 @@ from troubadour.audit.account.rerun import Rerun
 from troubadour.audit.explain import name, value_text
 from troubadour.model.account import Difference, Edge
 from troubadour.model.log import Log, Transaction
-
-MOST = 500
-"""Rolled-back transactions that are run to see what they would have written."""
+from troubadour.problem.budget import MANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def _writers(before: Rerun, log: Log) -> dict[str, list[_Writer]]:
                     _Writer(before.at(position), before.key_text(row, values))
                 )
     aborted = [one for one in log.transactions if one.status == "aborted"]
-    for one in aborted[:MOST]:
+    for one in aborted[:MANY]:
         for table, rows in before.run_alone(one).items():
             for values in rows:
                 for value in values:

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from troubadour.audit.account.rerun import Rerun
 from troubadour.model.account import Sight
-
-MOST = 40
-"""Transactions that a finding may need beside its own."""
+from troubadour.problem.budget import SOME
 
 
 def base_of(rerun: Rerun, members: Sequence[int]) -> int:
@@ -43,7 +41,7 @@ def beside(rerun: Rerun, members: Sequence[int], base: int) -> list[int]:
                 if base < state < last and state not in members and state not in found:
                     found.append(state)
                     pending.append(state)
-        if len(found) > MOST:
+        if len(found) > SOME:
             return []
     return sorted(found)
 

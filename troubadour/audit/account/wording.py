@@ -14,11 +14,8 @@ from troubadour.audit.explain import name, value_text
 from troubadour.isolation.anomalies import Kind
 from troubadour.model.account import Change, Edge
 from troubadour.model.log import Transaction
+from troubadour.problem.budget import MANY, THOUSANDS
 
-CHANGES = 200
-"""Changed rows that are told."""
-ROWS = 2000
-"""Rows that are written down for a reproduction."""
 _SHOWN = 80
 """Characters of a value, a list of values or a condition that are shown."""
 
@@ -92,13 +89,13 @@ def changes_of(rerun: Rerun, positions: Sequence[int]) -> tuple[Change, ...]:
             before, after = versions.at(position - 1), versions.at(position)
             key = rerun.key_text(row, after or before)
             found.append(Change(rerun.at(position).id, key, _told(rerun, row, before), _told(rerun, row, after)))
-    return tuple(found[:CHANGES])
+    return tuple(found[:MANY])
 
 
 def rows_before(rerun: Rerun, base: int) -> tuple[str, ...] | None:
     """The rows of a state, as INSERTs; None for too many."""
     found = rerun.inserts(base)
-    return tuple(found) if len(found) <= ROWS else None
+    return tuple(found) if len(found) <= THOUSANDS else None
 
 
 def _number(statement: int | None) -> str:

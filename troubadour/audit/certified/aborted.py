@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from troubadour.audit.certified.order import AHEAD, Incomplete, began
+from troubadour.audit.certified.order import Incomplete, began
+from troubadour.problem.budget import SOME
 from troubadour.problem.orders import must_precede
 from troubadour.search.schedule.trace import Trace
 
@@ -25,7 +26,7 @@ class Unplaced:
         none although it must stand before that one."""
         if not self._waiting:
             return
-        problem, coming = self._trace.problem, self._order[number : number + AHEAD]
+        problem, coming = self._trace.problem, self._order[number : number + SOME]
         left: list[int] = []
         for place, item in enumerate(self._waiting):
             if coming and must_precede(problem, coming[-1], item):

@@ -14,12 +14,10 @@ from troubadour.audit.certified.order import Incomplete
 from troubadour.audit.explain import name
 from troubadour.model.certificate import Certificate, Commit, ReadState, Scheme
 from troubadour.model.log import Log, Transaction
+from troubadour.problem.budget import SEVERAL
 
 _SHOWN = 3
 """Names that are told of each kind."""
-
-TRIES = 24
-"""Ways that are tried to give commits to transactions of unknown outcome."""
 
 
 def adoptions(log: Log, certificate: Certificate, tables: frozenset[str]) -> Iterator[Certificate]:
@@ -38,7 +36,7 @@ def adoptions(log: Log, certificate: Certificate, tables: frozenset[str]) -> Ite
         what = untold if one.changes is None else f"changed {_changed(one, tables)[0]}"
         text = f"transaction id {one.xid}, which is not in the log, {what}"
         raise Incomplete(text, outside=True)
-    for owners in islice(permutations(open_, len(strange)), TRIES):
+    for owners in islice(permutations(open_, len(strange)), SEVERAL):
         reads = {owner.id: ReadState(commit.xid) for owner, commit in zip(owners, strange, strict=True)}
         yield msgspec.structs.replace(certificate, reads={**certificate.reads, **reads}) if reads else certificate
 

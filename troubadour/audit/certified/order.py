@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from troubadour.audit.explain import name
 from troubadour.model.certificate import Certificate, Commit, Snapshot
 from troubadour.model.log import LogError, TransactionId
+from troubadour.problem.budget import SOME
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
 
 _EPOCH = 1 << 32
-AHEAD = 64
-"""Transactions of a certified order after which times order nothing any more against one that is placed now."""
 
 
 class Incomplete(Exception):
@@ -198,7 +197,7 @@ def _place(problem: Problem, writers: Sequence[int], item: int, seen: int) -> in
     """Behind how many writers a reader stands: those that its snapshot sees, and those that times put before it."""
     place = seen
     while True:
-        coming = range(place, min(place + AHEAD, len(writers)))
+        coming = range(place, min(place + SOME, len(writers)))
         last = max((number for number in coming if must_precede(problem, writers[number], item)), default=None)
         if last is None:
             return place

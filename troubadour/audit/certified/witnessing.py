@@ -22,15 +22,12 @@ from troubadour.execution.free.choices import Choices
 from troubadour.model.certificate import Commit
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import Views, Witness
-from troubadour.problem.budget import Budget
+from troubadour.problem.budget import SOME, Budget
 from troubadour.problem.problem import Problem
 from troubadour.replay import Refusal, Replay, check
 from troubadour.search.found import Found
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
-
-ROUNDS = 64
-"""Runs of the whole certificate in which values are learned that the DBMS chose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ class Ran:
     witness: Witness
 
 
-def run_certified(problem: Problem, certified: Certified, *, rounds: int = ROUNDS) -> Ran:
+def run_certified(problem: Problem, certified: Certified, *, rounds: int = SOME) -> Ran:
     """Run the log by the certificate. Raises Mismatch, Incomplete, and Unsupported where it cannot be known whether it
     fits."""
     for _ in range(rounds):

@@ -32,16 +32,13 @@ from troubadour.model.verdict import Scope as Excluded
 from troubadour.model.witness import RowRead, TransactionView, Views, Witness
 from troubadour.order.arrays import lightest, shortest_circle
 from troubadour.order.known import NEVER, Relation, Why, is_orderly, known_order, ranks
+from troubadour.problem.budget import SOME
 from troubadour.proof.dependencies import DependencyLink, is_shown
 from troubadour.replay.objects import Reading, check_reading
 
 Confirm = Callable[[ObjectLog, str], Status]
 """f(log, level): what the audit of a log's SQL says of it."""
 
-
-FEW = 100
-"""Committed transactions up to which a violation is left to the audit of the SQL where the prefix before it is not
-explained."""
 
 UNEXPLAINED = "that all before the failing transaction can be explained was not shown"
 
@@ -130,7 +127,7 @@ class _Decision:
         explained, smaller = self._prefix(relation, weight)
         if smaller is not None:
             return smaller
-        if not explained and self.whole.count(COMMITTED) <= FEW:
+        if not explained and self.whole.count(COMMITTED) <= SOME:
             return None
         notes = () if explained else (UNEXPLAINED,)
         if circle is not None:

@@ -13,12 +13,7 @@ import numpy as np
 from troubadour.formats.objects.read import kept
 from troubadour.model.objects import ABORTED, COMMITTED, READ, UNREAD, ObjectLog
 from troubadour.model.verdict import Status
-
-MANY = 24
-"""Transactions beyond which the general audit is not asked: it would not decide them in the time of the first."""
-
-SECONDS = 2.0
-"""Effort of the second decision, in seconds of an idle machine."""
+from troubadour.problem.budget import BRIEFLY, SEVERAL
 
 
 def core_log(log: ObjectLog, members: Iterable[int], operations: Iterable[int]) -> ObjectLog | None:
@@ -34,7 +29,7 @@ def core_log(log: ObjectLog, members: Iterable[int], operations: Iterable[int]) 
     ]
     wanted = {(log.subjects[at], log.keys[at], value) for at in told for value in _values(log, at)}
     writers = _writers(log, wanted) - members
-    if len(members) + len(writers) > MANY:
+    if len(members) + len(writers) > SEVERAL:
         return None
     rank = {place: number for number, place in enumerate(log.order)}
     places = sorted(members | writers, key=rank.__getitem__)
@@ -53,7 +48,7 @@ def by_sql(core: ObjectLog, level: str) -> Status:
     from troubadour.coverage.library import library_for
     from troubadour.formats.objects.expand import expanded
 
-    return audit(*library_for(expanded(core), level), Options(level, effort=SECONDS)).status
+    return audit(*library_for(expanded(core), level), Options(level, effort=BRIEFLY)).status
 
 
 def _writers(log: ObjectLog, wanted: set[tuple[int, int, int]]) -> set[int]:

@@ -19,6 +19,7 @@ from troubadour.isolation.times import in_snapshot, precedes_in_session, sent_af
 from troubadour.order.evidence import Evidence, Fact, Observation
 from troubadour.order.history import applies
 from troubadour.order.saturation import Rule
+from troubadour.problem.budget import FEW
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
 from troubadour.proof.chains.versions import Versions, reaches
@@ -372,9 +373,5 @@ def _text(problem: Problem, evidence: Evidence) -> str:
         told = f"{named(fact.earlier)} before {named(fact.later)} {met}"
         if told not in why:
             why.append(told)
-    more = f", and {len(why) - _TOLD} more" if len(why) > _TOLD else ""
-    return f"no order exists: {chain} ({'; '.join(why[:_TOLD])}{more})"
-
-
-_TOLD = 8
-"""Steps that are told in words."""
+    more = f", and {len(why) - FEW} more" if len(why) > FEW else ""
+    return f"no order exists: {chain} ({'; '.join(why[:FEW])}{more})"

@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from troubadour.facts.sql.effects import Accounts, may_agree
 from troubadour.isolation.levels import Visible
 from troubadour.order.visibility import Chain, Seen, Step, Why, comes_once, sees_sets
+from troubadour.problem.budget import FEW
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
 from troubadour.proof.chains.versions import Versions, reaches
 from troubadour.proof.refutation import Refutation
-
-_TOLD = 8
-"""Steps that are told in words."""
 
 
 def checked_visibility(problem: Problem, chain: Chain, prefix: int, accounts: Accounts) -> Refutation | None:
@@ -149,7 +147,7 @@ def _text(problem: Problem, chain: Chain) -> str:
                 why.append(f"{named(step.later)} sees {named(step.earlier)}, before it in its session")
             case Why.OVERWRITTEN if step.seen is not None:
                 why.append(f"{named(step.earlier)} before {named(step.later)} by {met(step.seen)}")
-    told = "; ".join(why[:_TOLD]) + (f"; and {len(why) - _TOLD} more" if len(why) > _TOLD else "")
+    told = "; ".join(why[:FEW]) + (f"; and {len(why) - FEW} more" if len(why) > FEW else "")
     if chain.unexplained is not None:
         return f"no version is left of {met(chain.unexplained)}: what it sees replaced it" + (
             f" ({told})" if told else ""

@@ -26,30 +26,18 @@ from troubadour.isolation.levels import Visible
 from troubadour.isolation.times import precedes
 from troubadour.model import verdict
 from troubadour.model.log import InitialTable, Log, Transaction
-from troubadour.problem.budget import SECOND
+from troubadour.problem.budget import FEW, LONGER, SECOND, SEVERAL, THOUSANDS
 from troubadour.problem.orders import may_have_seen, must_precede
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exhaustive import Everything, explained_in_order
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
 from troubadour.search.schedule.trace import Trace
 
-WINDOW = 16
-"""Transactions at the end of a failing order that are looked at, at most."""
-
 WITHOUT_TIMES = 7
 """The same where no client times tell which of them overlapped the failing one."""
 
-LATER = 6
-"""Transactions behind the failing one in hint order that may stand before it all the same."""
-
-NODES = 4_000
-"""Placements spent on one question."""
-
 READABLE = 3
 """Transactions of a core up to which nothing easier to read is looked for."""
-
-EFFORT = 8.0
-"""Processor time spent on one window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +70,7 @@ def find_clash(problem: Problem, trace: Trace, order: Sequence[int]) -> Clash | 
         explained = _explained(problem, trace, order[:-1])
         if explained is None:
             return None
-        bases = sorted({_base(problem, order), max(0, len(order) - WINDOW)}, reverse=True)
+        bases = sorted({_base(problem, order), max(0, len(order) - SEVERAL)}, reverse=True)
         for base in bases:
             found = Window(problem, explained, order, base).clash()
             # one alone among those who read the newest state says no more than that the state before was another
@@ -171,7 +159,7 @@ class Window:
         """`base`: how many of the order are before it. Raises Unsupported and ValueError for what cannot be written as
         statements."""
         self._problem = problem
-        self._enough = problem.budget.spent + EFFORT * SECOND
+        self._enough = problem.budget.spent + LONGER * SECOND
         self._base = base
         self._items = [item for item in order[base:] if item not in problem.aborted or item == order[-1]]
         self._later = _later(problem, order)
@@ -257,7 +245,7 @@ class Window:
         )
         later = {self._problem.transaction(item).id for item in self._later}
         optional = [item for item in small.committed if small.transaction(item).id in later]
-        return Everything(small, [item for item in small.judged if item not in optional], optional, nodes=NODES)
+        return Everything(small, [item for item in small.judged if item not in optional], optional, nodes=THOUSANDS)
 
     def log(self, items: Collection[int], among: Collection[int]) -> Log:
         """These transactions from the state before the window on, those in `among` with what they wrote alone, and the
@@ -279,7 +267,7 @@ def _later(problem: Problem, order: Sequence[int]) -> list[int]:
     failing = order[-1]
     placed = frozenset(order)
     behind = (item for item in problem.committed[bisect_right(problem.committed, failing) :] if item not in placed)
-    nearby = islice(behind, LATER)
+    nearby = islice(behind, FEW)
     return [
         item for item in nearby if may_have_seen(problem, item, failing) and not must_precede(problem, failing, item)
     ]
@@ -294,5 +282,5 @@ def _base(problem: Problem, order: Sequence[int]) -> int:
     failing = problem.times[order[-1]]
     if failing.begun is None:
         return max(0, len(order) - WITHOUT_TIMES)
-    lowest = max(0, len(order) - WINDOW)
+    lowest = max(0, len(order) - SEVERAL)
     return next(n for n in range(lowest, len(order)) if not precedes(problem.times[order[n]], failing))

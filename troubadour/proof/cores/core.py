@@ -14,7 +14,7 @@ from itertools import combinations, permutations
 
 from sql_semantics.errors import Unsupported
 from troubadour.isolation.times import sent_after
-from troubadour.problem.budget import SECOND, OutOfUnits
+from troubadour.problem.budget import FEW, LONGER, SECOND, SEVERAL, SOME, THOUSANDS, OutOfUnits
 from troubadour.problem.orders import is_allowed
 from troubadour.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.proof.cores.all_orders import InEveryOrder
@@ -22,24 +22,6 @@ from troubadour.proof.cores.necessity import Necessity
 from troubadour.search.symbolic.abstract_refutation import is_refuted, relevant_order
 from troubadour.search.symbolic.cegar import is_satisfiable_by_newest, relax
 from troubadour.solver import Answer
-
-MINIMIZING_SECONDS = 6.0
-"""Processor time spent on making a core smaller; what is left after it still contradicts itself."""
-
-SHORT = 60
-"""Length of an order beyond which those that cannot matter are left out before the solver is asked."""
-
-SCANS = 2_000
-"""Initial rows times transactions beyond which the second decision keeps the index: a scan is out of reach."""
-
-CONFIRMING_SECONDS = 10.0
-"""Time that one question to the solver may take."""
-
-FEW = 8
-"""Transactions up to which leaving one out is decided by the solver at once."""
-
-PRECISE = 16
-"""Transactions beyond which a set is only refuted by case analysis or satisfied by the newest states."""
 
 ALL_ORDERS = 5
 """Transactions up to which a core is asked to contradict itself in every order, not only in the failing one."""
@@ -83,7 +65,7 @@ def find_core(
         scans = sum(map(len, problem.initial.values())) * len(order)
         confirmed = any(
             _is_confirmed(problem.with_heuristics(switches), orders, items | later)
-            for switches in ((off, fallback) if scans <= SCANS else (fallback,))
+            for switches in ((off, fallback) if scans <= THOUSANDS else (fallback,))
         )
     except (Unsupported, OutOfTime):
         return None
@@ -146,7 +128,7 @@ def _contradicts(
     """Whether `kept` is unsatisfiable under every order; None where that could not be decided. `precise` asks the
     solver however many they are, within a bound. `together` decides several orders at once."""
     if len(orders) > 1:
-        together = together or InEveryOrder(problem, orders, CONFIRMING_SECONDS)
+        together = together or InEveryOrder(problem, orders, LONGER)
         with suppress(Unsupported):
             return together.contradicts(kept)
     unknown = False
@@ -165,13 +147,13 @@ def _contradicts_in(problem: Problem, order: Sequence[int], kept: Collection[int
     except Unsupported:
         # a statement looks into values of which only a hull is known; the solver may know more
         precise = True
-    if len(kept) > PRECISE and not precise:
+    if len(kept) > SEVERAL and not precise:
         return False if is_satisfiable_by_newest(problem, order, kept) else None
-    if len(order) > SHORT:
+    if len(order) > SOME:
         with suppress(Unsupported):
             order = relevant_order(problem, order, kept)
     try:
-        with problem.budget.within(effort=CONFIRMING_SECONDS):
+        with problem.budget.within(effort=LONGER):
             answer, _ = relax(problem, order, kept)
     except OutOfUnits:
         return None
@@ -183,7 +165,7 @@ def _minimize(
 ) -> tuple[set[int], bool] | None:
     """`later` are kept wherever they stand, and belong to no core."""
     budget = problem.budget
-    enough = budget.spent + MINIMIZING_SECONDS * SECOND
+    enough = budget.spent + LONGER * SECOND
     items = {item for other in orders for item in other} - later
     if kept is not None:
         items = set(kept)
@@ -193,7 +175,7 @@ def _minimize(
     single = len(orders) == 1
     necessity = Necessity(problem, order) if single and len(items) > FEW else None
     minimal = True
-    together = None if single else InEveryOrder(problem, orders, CONFIRMING_SECONDS)
+    together = None if single else InEveryOrder(problem, orders, LONGER)
     for item in sorted(items, reverse=True):
         if single and item == orders[0][-1]:
             # the prefix without it is explained

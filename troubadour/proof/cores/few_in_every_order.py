@@ -19,7 +19,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import Call
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, metered, neg
 from troubadour.isolation.levels import Scope, Visible
-from troubadour.problem.budget import Budget
+from troubadour.problem.budget import BRIEFLY, HUNDREDS, MANY, MOST, Budget
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.proof.cores.core import Core
@@ -31,21 +31,9 @@ from troubadour.solver import Answer, Session
 MEMBERS = 5
 """Transactions of which every order is looked at."""
 
-OTHERS = 400
-"""Transactions of a log up to which all others are looked at for what they may write."""
-
-COPIES = 600
-"""Copies of the others in one order."""
-
 WORK = 1_000_000
 """Operands of conditions that are built for one question: a second or two, as each statement of a member meets each
 version that may have been written there."""
-
-BETWEEN = 20_000
-"""Operands between two looks at the clock."""
-
-SECONDS = 2.0
-"""Effort that one question may take, in seconds of an idle machine."""
 
 
 class TooMuchWork(Exception):
@@ -66,7 +54,7 @@ class Meter:
         self.budget.note_operands(operands)
         if self.left < 0:
             raise TooMuchWork
-        if self._asked - self.left > BETWEEN:
+        if self._asked - self.left > MOST:
             self._asked = self.left
             self.budget.left()
 
@@ -93,7 +81,7 @@ def few_in_every_order(problem: Problem, suspects: Collection[int], meter: Meter
 def _applies(problem: Problem, members: Collection[int]) -> bool:
     return (
         0 < len(members) <= MEMBERS
-        and len(problem.statuses) <= OTHERS
+        and len(problem.statuses) <= MANY
         and not problem.discovery.unknown
         and not problem.order_recorded
         and problem.max_staleness is None
@@ -183,7 +171,7 @@ class _Decision:
         """Copies of all others before the next member, once for each moment at which one that is left may look; that no
         one of them writes at two places."""
         moments = 1 + sum(_moments(self._problem, item) for item in left)
-        if (len(self._encoder.trace) + moments * len(self._others.writers)) > COPIES:
+        if (len(self._encoder.trace) + moments * len(self._others.writers)) > HUNDREDS:
             raise TooMuchWork
         exclusive: list[Guard] = []
         for _ in range(moments):
@@ -205,7 +193,7 @@ class _Decision:
             return Answer.UNSATISFIABLE
         if guard is TRUE and not self._others.writers:
             return Answer.SATISFIABLE
-        with self._problem.budget.within(effort=SECONDS):
+        with self._problem.budget.within(effort=BRIEFLY):
             return self._encoder.check()
 
     def _note_used(self) -> None:
@@ -225,7 +213,7 @@ class _Decision:
     def _explained(self, writers: Collection[int]) -> bool:
         """Whether this order is known to have an explanation in which, of the outcomes known, only these write."""
         nothing = [neg(active) for item in self._known.difference(writers) for active in self._active[item]]
-        with self._problem.budget.within(effort=SECONDS):
+        with self._problem.budget.within(effort=BRIEFLY):
             return self._encoder.check(nothing) is Answer.SATISFIABLE
 
 

@@ -17,15 +17,13 @@ from troubadour.execution.states.history import Guarded, RowHistory, WriteMap, a
 from troubadour.execution.views.open_states import OpenStates
 from troubadour.isolation.times import Times
 from troubadour.model.log import TransactionId
+from troubadour.problem.budget import FEW
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
 from troubadour.search.symbolic.encoded import Encoded
 from troubadour.search.symbolic.encoder import Encoder
 from troubadour.solver import Session
-
-ROUNDS = 5
-"""Times that all transactions are looked at for what they write to rows that the others make."""
 
 ANY_TIME = Times(None, None, None, None, None, None, None, None, ())
 """Times that say nothing."""
@@ -60,7 +58,7 @@ class OpenWriters:
         encoder = Encoder(Trace(problem), Session())
         for item in sorted(members):
             encoder.leave_open(item)
-        for _ in range(ROUNDS):
+        for _ in range(FEW):
             learned = [self._learn(encoder, item) for item in others]
             if not any(learned):
                 break

@@ -16,19 +16,14 @@ from troubadour.execution.states.history import Guarded
 from troubadour.model import verdict
 from troubadour.model.log import Log, ObservedRows, Transaction
 from troubadour.model.values import REDACTED
+from troubadour.problem.budget import FEW, THOROUGHLY
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.inference.values.unreachable_rows import Unreachable
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.scheduler import Search
 
-EFFORT = 40.0
-"""Effort for explaining what is before a reader, in seconds of an idle machine."""
-
 SHARE = 0.5
 """Part of what is left of the user's limit that this may take."""
-
-WRITERS = 9
-"""Writers of the row that are named, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ def explained_but_for(problem: Problem, shown: Unreachable) -> Explained | None:
     log = problem.log
     before, reader = log.transactions[: shown.item], log.transactions[shown.item]
     left = problem.budget.left()
-    with suppress(OutOfTime), problem.budget.within(effort=EFFORT, seconds=None if left is None else left * SHARE):
+    with suppress(OutOfTime), problem.budget.within(effort=THOROUGHLY, seconds=None if left is None else left * SHARE):
         for transactions in ([*before, _without(reader, shown)], before):
             part = Problem(
                 Log(log.header, transactions, log.digest),
@@ -92,7 +87,7 @@ def clash_of(explained: Explained, reader: Transaction, shown: Unreachable) -> v
             if any(version[shown.place] == shown.value for version in versions):
                 return None
             positions.update(position for position in row.positions if position)
-    last = sorted(positions)[-WRITERS:]
+    last = sorted(positions)[-FEW:]
     order = [placement.item for placement in trace.placements]
     writers = tuple(problem.transaction(order[position - 1]).id for position in last)
     first = order[: last[0] - 1] if last else order

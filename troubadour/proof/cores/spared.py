@@ -23,6 +23,7 @@ from sql_semantics.values.types import INTEGER_KINDS, Value
 from sql_semantics.view import Row
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope, Visible
+from troubadour.problem.budget import SEVERAL, SOME, THOROUGHLY
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.cores.seen_row import SHARE, Explained
 from troubadour.search.exhaustive import keeps_no_time
@@ -32,29 +33,14 @@ from troubadour.search.inference.values.unreachable_rows import Unreachable, row
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.schedule.trace import Trace
 
-EFFORT = 20.0
-"""Effort for one core, in seconds of an idle machine."""
-
-LOOKED_AT = 64
-"""Readings of one writer that are tried for what it has to write."""
-
 PATH = 4
 """Writers at most that carry a number on from where it was written."""
 
 TRIED = 3
 """Writers of one kind that are tried."""
 
-STANDING_IN = 32
-"""Writers that are tried in the place of one."""
-
 BESIDE = ((1, 1), (1, 2), (2, 3), (1, 3))
 """Which of the other writers run along, where one that is spared has to be stood in for."""
-
-PATHS_TRIED = 12
-"""Ways that are tried for one writer."""
-
-PATHS = 64
-"""Ways of one length that are looked at."""
 
 Cell = tuple[str, int]
 """A row's address, and the place of a column."""
@@ -64,7 +50,7 @@ def spares_each(problem: Problem, explained: Explained, shown: Unreachable, core
     """Whether each writer of a core is shown to be needed. Raises OutOfTime at the user's limit only."""
     left = problem.budget.left()
     try:
-        with problem.budget.within(effort=EFFORT, seconds=None if left is None else left * SHARE):
+        with problem.budget.within(effort=THOROUGHLY, seconds=None if left is None else left * SHARE):
             return all(trace is not None for _, trace in executions(problem, explained, shown, core))
     except (OutOfTime, Unsupported, TooManyRuns):
         return False
@@ -311,7 +297,7 @@ class _Spared:
                 return found
         for beside in (None, *BESIDE):
             steps = list(self._steps(item, beside=beside))
-            for path in islice(self._paths(item), PATHS_TRIED):
+            for path in islice(self._paths(item), SEVERAL):
                 for at in self._places(steps, path)[: None if beside is None else 1]:
                     self._problem.budget.left()
                     found = self._run(steps, (at, item, path))
@@ -325,7 +311,7 @@ class _Spared:
         for position, item in enumerate(self._order[: self._state], 1):
             wanted = self._needed.get(item)
             if wanted is not None and (item == spared or beside is not None):
-                others = islice(self._writers(wanted, item), STANDING_IN)
+                others = islice(self._writers(wanted, item), SOME)
                 itself = () if item == spared else (item,)
                 yield _Step(item, wanted, others=(*itself, *others), optional=beside is not None)
             elif wanted is not None:
@@ -384,7 +370,7 @@ class _Spared:
                     found = next(((one, added) for one, added in carriers if one not in taken), None)
                     if source not in path.cells and found is not None:
                         longer.append(_Path(source, ((found[0], path.first, found[1]), *path.carriers)))
-            paths = longer[:PATHS]
+            paths = longer[:SOME]
 
     @cached_property
     def _ways(self) -> dict[Cell, dict[Cell, list[tuple[int, int]]]]:
@@ -521,7 +507,7 @@ def _place_one(trace: Trace, rows: dict[str, RowHistory], step: _Step, carried: 
 
 def _place(trace: Trace, rows: dict[str, RowHistory], item: int, wanted: _Wanted) -> bool:
     """Place an item by a reading with which it writes what is wanted."""
-    for candidate in islice(trace.candidates(item), LOOKED_AT):
+    for candidate in islice(trace.candidates(item), SOME):
         written = {row.address: version for row, version in candidate.view.writes().items()}
         if candidate.failure is None and all(
             (version := written.get(address)) is not None and version[place] == value

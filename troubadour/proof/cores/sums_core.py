@@ -12,23 +12,23 @@ from contextlib import suppress
 
 from sql_semantics.errors import Unsupported
 from troubadour.isolation.levels import Scope
+from troubadour.problem.budget import THOUSANDS
 from troubadour.problem.problem import Heuristics, Problem
-from troubadour.proof.cores.core import SCANS, Core
+from troubadour.proof.cores.core import Core
 from troubadour.search.inference.values.reachable_numbers import ReachableNumbers, numbers_of_all, others_of
 from troubadour.search.inference.values.seen_numbers import SeenNumbers
 from troubadour.search.inference.values.unreachable_rows import RowsByKey, Unreachable
 from troubadour.search.symbolic.cegar import Unresolved, relax
 from troubadour.solver import Answer
 
-WRITERS = 2_000
-"""Writers each of which is asked to be needed."""
-
 
 def core_of_sums(problem: Problem, item: int, shown: SeenNumbers) -> Core | None:
     """The core, minimal where each writer is shown to be needed; None where that is not asked: the writers observed
     something, so that fewer may be enough, or they are many. Raises OutOfTime."""
     others = _seen_among(problem, item, shown.members())
-    if problem.levels[item].scope is not Scope.ROW or not all(map(problem.is_silent, others)) or len(others) > WRITERS:
+    if len(others) > THOUSANDS or problem.levels[item].scope is not Scope.ROW:
+        return None
+    if not all(map(problem.is_silent, others)):
         return None
     try:
         again = _decided_again(problem, item, others).seen_by(item).is_impossible()
@@ -85,7 +85,7 @@ def _decided_again(problem: Problem, item: int, members: Collection[int]) -> Rea
     write. Without heuristics, as far as scans of all rows allow. Raises Unsupported and OutOfTime."""
     others = others_of(problem, item)
     scans = sum(map(len, problem.initial.values())) * len(others)
-    off = Heuristics(index=scans > SCANS, window=None, concretize=False, stronger_first=False)
+    off = Heuristics(index=scans > THOUSANDS, window=None, concretize=False, stronger_first=False)
     return ReachableNumbers(problem.with_heuristics(off), others, frozenset(others) - frozenset(members))
 
 

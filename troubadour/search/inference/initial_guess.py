@@ -23,19 +23,10 @@ from troubadour.execution.states.history import Guarded, RowHistory, Version, al
 from troubadour.execution.views.guarded import GuardedStates
 from troubadour.facts.sql.observations import Answers
 from troubadour.facts.sql.propagation import Facts, keys_of, unknowns_of
+from troubadour.problem.budget import LONGER, MANY, SOME
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.solver import Answer, Session
-
-PENDING = 400
-"""Answers kept that say nothing at once; the newest are dropped."""
-
-
-SOLVING_SECONDS = 10.0
-"""Time that the solver is given for all that is left."""
-
-PATIENCE = 48
-"""Transactions for which an answer waits that may be of an older state than the one it was compared with."""
 
 
 def guess_initial_rows(problem: Problem) -> InitialRows:
@@ -61,7 +52,7 @@ class _Walk:
             if status != "committed":
                 continue
             problem.budget.left()
-            while self._unsure and self._unsure[0][0] < item - PATIENCE:
+            while self._unsure and self._unsure[0][0] < item - SOME:
                 self._learn(self._unsure.popleft()[1])
             try:
                 self._place(item)
@@ -139,7 +130,7 @@ class _Walk:
 
     def _learn(self, guard: Guard) -> None:
         before = len(self._facts.atoms) + len(self._facts.values)
-        if not self._facts.learn(guard) and len(self._pending) < PENDING:
+        if not self._facts.learn(guard) and len(self._pending) < MANY:
             self._pending.append(guard)
         if len(self._facts.atoms) + len(self._facts.values) > before:
             self._pending = [other for other in self._pending if not self._is_known(other)]
@@ -162,11 +153,11 @@ class _Walk:
         kept = dict(enumerate(self._pending, 1))
         for number, guard in kept.items():
             session.add(number, [guard])
-        answer, core = session.check([0, *kept], SOLVING_SECONDS)
+        answer, core = session.check([0, *kept], LONGER)
         while answer is Answer.UNSATISFIABLE and max(core, default=0) > 0:
             # what came last is most likely of another state than it was compared with
             del kept[max(core)]
-            answer, core = session.check([0, *kept], SOLVING_SECONDS)
+            answer, core = session.check([0, *kept], LONGER)
         if answer is not Answer.SATISFIABLE:
             return
         model = session.model()

@@ -16,6 +16,7 @@ from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import sent_after
+from troubadour.problem.budget import FEW, HUNDREDS, LONGER, MANY, SEVERAL, SOME, THOUSANDS
 from troubadour.problem.orders import may_have_seen
 from troubadour.problem.problem import OutOfTime
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
@@ -27,37 +28,6 @@ from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
 from troubadour.search.symbolic.abstract_refutation import is_refuted_after
 from troubadour.search.symbolic.trace import SymbolicTrace
-
-REACH = 24
-"""How many later transactions may be what shows that no order can help."""
-
-INSERTIONS = 8
-"""Older states after which a transaction that must read the newest state is tried."""
-
-LOOKED_AT = 2000
-"""States, one of each that look the same to the transaction, in which it is run at most: old ones are slow to read."""
-
-RECENT = 96
-"""States, the newest ones, among which it is looked for them first."""
-
-NEAREST = 6
-"""How many transactions of unknown outcome are tried."""
-
-SEPARATED_FIRST = 160
-"""Placements spent on telling what a transaction saw from what it did not, before other readings are tried."""
-
-SEPARATED_NEXT = 1500
-"""The same before several readings are changed at once, which takes longer."""
-
-HOPELESS_BACK = 48
-"""How many placed transactions are taken back to show that no order can help."""
-
-HOPELESS_SECONDS = 4.0
-"""Effort for showing that, in seconds of an idle machine."""
-
-HOPELESS_ROWS = 300
-"""Rows of a table up to which an item that looks at all of them is worth it: case analysis of more takes too long."""
-
 
 Move = tuple[str, Callable[[], bool]]
 """A way to mend, by its name in the statistics; whether it found a place, else all is as it was."""
@@ -123,7 +93,7 @@ def _nearby(case: _Case) -> Iterator[Move]:
     frontier, item = case.frontier, case.item
     yield "pull forward", lambda: defer(frontier, item, case.near)
     yield "insert recently", lambda: _insert(frontier, item, recently=True)
-    yield "snapshot cut", lambda: separate(frontier, item, SEPARATED_FIRST)
+    yield "snapshot cut", lambda: separate(frontier, item, MANY)
     if not case.symbolic:
         yield "snapshot cut ahead", lambda: separate_ahead(frontier, item, case.near)
 
@@ -142,11 +112,11 @@ def _read_otherwise(case: _Case) -> Iterator[Move]:
 
 def _further(case: _Case) -> Iterator[Move]:
     """Windows of the order, with transactions of unknown outcome, and states further back."""
-    frontier, item, few = case.frontier, case.item, case.pending[:NEAREST]
+    frontier, item, few = case.frontier, case.item, case.pending[:FEW]
     # an order nearby is likelier than an old state that happens to look alike
     yield "window", lambda: weave(frontier, item, few)
     yield "insert", lambda: _insert(frontier, item)
-    yield "snapshot cut, longer", lambda: separate(frontier, item, SEPARATED_NEXT)
+    yield "snapshot cut, longer", lambda: separate(frontier, item, HUNDREDS)
     if case.thorough:
         yield "transpose what was seen", lambda: swap_seen(frontier, item)
 
@@ -163,12 +133,12 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     """Whether case analysis rules the item out even with all around it, later ones included, written before it."""
     if _looks_at_many(frontier, item):
         return False
-    base = max(0, len(frontier.trace) - HOPELESS_BACK)
+    base = max(0, len(frontier.trace) - SOME)
     old = frontier.truncate(base)
-    upcoming = frontier.remaining.after(item, frontier.placed, REACH)
+    upcoming = frontier.remaining.after(item, frontier.placed, SEVERAL)
     order = [*(taken.item for taken in old), *(other for other in upcoming if other != item), *pending, item]
     try:
-        with frontier.problem.budget.within(effort=HOPELESS_SECONDS):
+        with frontier.problem.budget.within(effort=LONGER):
             return is_refuted_after(frontier.trace, order, set(order) - set(pending))
     except (Unsupported, OutOfTime):
         frontier.problem.budget.left()
@@ -185,7 +155,7 @@ def _looks_at_many(frontier: Frontier, item: int) -> bool:
     except OpenRead:
         return False
     tables = frontier.trace.states.tables
-    return any(len(tables[name].all_lately(newest, newest)) > HOPELESS_ROWS for name in view.tables_scanned())
+    return any(len(tables[name].all_lately(newest, newest)) > MANY for name in view.tables_scanned())
 
 
 def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
@@ -198,10 +168,10 @@ def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
     oldest = frontier.problem.oldest(newest)
     if recently:
         begun, _ = frontier.trace.timeline.start_interval(frontier.problem.times[item])
-        oldest = max(begun, newest - RECENT, oldest)
+        oldest = max(begun, newest - SOME, oldest)
     try:
-        for _ in range(LOOKED_AT):
-            if state < oldest or tried == INSERTIONS:
+        for _ in range(THOUSANDS):
+            if state < oldest or tried == FEW:
                 break
             frontier.problem.budget.left()
             candidate = frontier.trace.run(item, Choices(state), tolerant=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.states.history import WriteMap
 from troubadour.isolation.levels import Scope
+from troubadour.problem.budget import SOME, THOUSANDS
 from troubadour.problem.orders import Remaining, overtaken_by
 from troubadour.problem.problem import Problem
 from troubadour.search.repair.moves.read_only import seat
@@ -21,14 +22,8 @@ from troubadour.search.schedule.row_scope.rereading import reread_touched
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
 
-REPAIR_RUNS = 48
-"""Readings tried of each transaction while the order is being mended."""
-
 FORGETTING = 64
 """Placements after which old states are forgotten, where they are."""
-
-REMEMBERED = 4096
-"""Transactions of which it is remembered what they wrote before they were taken back."""
 
 
 @dataclass(slots=True)
@@ -115,8 +110,8 @@ class Frontier:
             level = problem.levels[one.item]
             if one.writes and level.scope is not Scope.ROW and (level.own_states or not level.horizon.latest):
                 self._wrote[one.item] = one.writes
-        if len(self._wrote) > REMEMBERED:
-            for item in sorted(self._wrote)[: REMEMBERED // 2]:
+        if len(self._wrote) > THOUSANDS:
+            for item in sorted(self._wrote)[: THOUSANDS // 2]:
                 del self._wrote[item]
 
     def after(self, length: int) -> list[TakenBack]:
@@ -160,7 +155,7 @@ class Frontier:
     def replace(self, length: int, sequence: Sequence[int]) -> bool:
         """Put a sequence in place of everything after the first `length`; undone where it fails."""
         old = self.truncate(length)
-        if all(self.place(item, runs=REPAIR_RUNS) is None for item in sequence):
+        if all(self.place(item, runs=SOME) is None for item in sequence):
             return True
         self.restore(length, old)
         return False
@@ -179,7 +174,7 @@ class BoundedPlacements:
             raise TooManyRuns
         self._left -= 1
 
-    def place(self, item: int, runs: int = REPAIR_RUNS) -> bool:
+    def place(self, item: int, runs: int = SOME) -> bool:
         """Whether the item could be placed next; raises TooManyRuns where none is left."""
         self.spend()
         return self._frontier.place(item, runs=runs) is None

@@ -17,6 +17,7 @@ from troubadour.execution.states.history import Guarded, RowHistory
 from troubadour.execution.views.concrete import ConcreteView
 from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.levels import Scope
+from troubadour.problem.budget import HUNDREDS, MANY, SEVERAL, SOME, THOUSANDS
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
 from troubadour.search.schedule.row_scope.readings import as_servers, as_told, having_waited
@@ -39,28 +40,6 @@ from troubadour.search.schedule.visible_sets import (
 
 if TYPE_CHECKING:
     from troubadour.search.schedule.trace import Trace
-
-STATEMENT_RUNS = 128
-"""Runs at row scope of each search in which whole statements read older states, before single rows do."""
-
-ROW_RUNS = 512
-"""Concrete runs spent on the row reads of one transaction before they are left to the solver."""
-
-EXECUTION_RUNS = 4096
-"""Runs in which each execution takes a state of its own beyond which not every reading is looked at."""
-
-WAYS = 256
-"""Runs of one reading that go other ways where the DBMS had several."""
-
-STATEMENT_WAYS = 32
-"""Runs of one reading, where each execution takes a state of its own, that go other ways."""
-
-GUESSED_RUNS = 16
-"""Runs in which executions read what times suggest, or older states, before any others."""
-
-CONSTRAINT_RUNS = 400
-"""Runs on one snapshot with constraints that meet the rows of other states."""
-
 
 MET_TWICE = "it may have met a row in two versions"
 
@@ -106,7 +85,7 @@ def _other_ways(trace: Trace, first: Candidate, all_readings: bool) -> Iterator[
     assert asked is not None
     masked = trace.masked(item)
     current = first
-    for _ in range(WAYS):
+    for _ in range(MANY):
         failing = None if current.failure is None else current.failure.statement
         picks = next_way(current.view.picked, failing)
         if picks is None:
@@ -163,7 +142,7 @@ def _readings(trace: Trace, item: int, all_readings: bool, eldest: int) -> Itera
                 failing = candidate.failure.statement if candidate.failure is not None else None
                 if not constraints.advance(candidate.view, failing, candidate.since):
                     break
-                if runs == CONSTRAINT_RUNS:
+                if runs == MANY:
                     if all_readings:
                         raise TooManyRuns
                     break
@@ -204,11 +183,11 @@ def _execution_candidates(
     guess = highs if all_readings else likely(trace.timeline, trace.states, times, lows, highs)
     if guess != highs:
         guesses = Executions(lows, guess, masked, trace.states, highs, learns=True)
-        yield from _executed(trace, item, guesses, masked, GUESSED_RUNS)
+        yield from _executed(trace, item, guesses, masked, SEVERAL)
     if trace.problem.levels[item].by_row and not all_readings:
         sweeps = Executions(lows, highs, masked, trace.states, highs, learns=True, sweeps=True)
-        yield from _executed(trace, item, sweeps, masked, STATEMENT_RUNS)
-    limit = EXECUTION_RUNS if all_readings else STATEMENT_RUNS
+        yield from _executed(trace, item, sweeps, masked, MANY)
+    limit = THOUSANDS if all_readings else MANY
     search = Executions(lows, highs, masked, trace.states, highs, learns=not all_readings)
     yield from _executed(trace, item, search, masked, limit, complete=all_readings)
 
@@ -271,7 +250,7 @@ def _executed_otherwise(
     view: StatementView,
 ) -> Iterator[Candidate]:
     """The same reading going some of the other ways that the DBMS had."""
-    for _ in range(STATEMENT_WAYS):
+    for _ in range(SOME):
         picks = next_way(view.picked, _last_to_change(candidate.failure, view))
         if picks is None:
             return
@@ -301,7 +280,7 @@ def _statement_candidates(
 ) -> Iterator[Candidate]:
     """Readings as a DBMS with statement snapshots takes them."""
     for search in readings(trace.problem, trace.timeline, item, high, masked):
-        for _ in range(STATEMENT_RUNS):
+        for _ in range(MANY):
             candidate = rechecked(trace, item, search, masked)
             yield candidate
             failure = candidate.failure
@@ -327,7 +306,7 @@ def _row_candidates(
     oldest, high = states
     masks = masked or [frozenset() for _ in trace.problem.prepared(item).statements]
     exceptions: dict[tuple[int, int, str], int] = {}
-    for _ in range(ROW_RUNS):
+    for _ in range(HUNDREDS):
         candidate = trace.run(item, Choices(high, exceptions, masks), 0, masked, tolerant=not all_readings)
         _note_two_versions(trace, item, candidate.view, masks)
         yield candidate

@@ -17,10 +17,8 @@ from troubadour.execution.views.concrete import ConcreteView
 from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import Times, was_there
+from troubadour.problem.budget import MANY
 from troubadour.problem.problem import Problem
-
-SOON = 400
-"""Microseconds after its sending within which a statement is thought to take its snapshot."""
 
 RECHECKS = 3
 """How often a statement's changed rows are tested again on their newest versions."""
@@ -89,7 +87,7 @@ def likely(timeline: Timeline, states: StateMap, times: Times, lows: list[int], 
     for put, low, high in zip(times.put, lows, highs, strict=True):
         state = high
         if put is not None:
-            soon = put + SOON
+            soon = put + MANY
             while state > low and not (states.written_at(state) and was_there(timeline.times[state - 1], times, soon)):
                 state -= 1
         found.append(max(state, found[-1]) if found else state)

@@ -17,6 +17,7 @@ from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import precedes_in_session
+from troubadour.problem.budget import THOUSANDS
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import (
@@ -43,9 +44,6 @@ from troubadour.search.schedule.visible_sets import (
     refused_set,
     sees_a_set,
 )
-
-LOOKED_BACK = 4096
-"""Placements of which it is known what they looked at, where each row read may be of a state of its own."""
 
 CHANGEABLE = 512
 """Placements, beyond those whose states may be read, that may be changed where old states are forgotten."""
@@ -283,8 +281,8 @@ class Trace:
         if self.problem.levels[candidate.item].scope is Scope.ROW:
             placement.looks, placement.cuts = looks_of(view), cuts
             placement.alike = candidate.alike
-            if len(self) > LOOKED_BACK:
-                self.placements[-LOOKED_BACK - 1].looks = None
+            if len(self) > THOUSANDS:
+                self.placements[-THOUSANDS - 1].looks = None
         if drawn:
             self.problem.free.settle(candidate.item)
             self.problem.free.cells.update(view.cells())

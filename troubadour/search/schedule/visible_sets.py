@@ -16,6 +16,7 @@ from troubadour.execution.states.history import RowHistory
 from troubadour.execution.views.concrete import ConcreteView
 from troubadour.isolation.levels import Scope, Visible
 from troubadour.isolation.times import precedes_in_session
+from troubadour.problem.budget import HUNDREDS, SOME
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.statement_reads import Constraints
 
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     from troubadour.problem.problem import Problem
     from troubadour.search.schedule.placement import Candidate, Placement
     from troubadour.search.schedule.trace import Trace
-
-SET_RUNS = 512
-"""Concrete runs spent on the sets that one transaction may see where all of them are asked for."""
-
-FEW_RUNS = 32
-"""The same where one is asked for, before that is left to the solver."""
 
 
 class TooManySets(Exception):
@@ -180,7 +175,7 @@ def set_candidates(
         more = True
         while more:
             runs += 1
-            if runs > (SET_RUNS if exhaustive else FEW_RUNS):
+            if runs > (HUNDREDS if exhaustive else SOME):
                 if exhaustive:
                     raise TooManySets
                 return

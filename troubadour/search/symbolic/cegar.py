@@ -16,7 +16,7 @@ from troubadour.execution.initial.discovery import InitialRows
 from troubadour.execution.states.history import RowHistory
 from troubadour.isolation.encoding import key_rivals
 from troubadour.isolation.levels import Scope
-from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.budget import SEVERAL, OutOfUnits
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
@@ -24,9 +24,6 @@ from troubadour.search.symbolic.abstract_refutation import refuting_set, relevan
 from troubadour.search.symbolic.decode import Modelled
 from troubadour.search.symbolic.encoder import Encoder
 from troubadour.solver import Answer, Session
-
-EAGER_ROUNDS = 24
-"""Rounds that keep only the writes that a model used; then all writers of the rows used are kept at once."""
 
 
 @dataclass(slots=True)
@@ -120,7 +117,7 @@ def _refined(problem: Problem, order: Sequence[int]) -> Contradiction | Readings
         told = encoder.in_model(encoder.session.model())
         rows = open_rows_used(encoder, told)
         grown = {item for items in rows.values() for item in items} - kept
-        if grown and rounds > EAGER_ROUNDS:
+        if grown and rounds > SEVERAL:
             grown = writers_of(encoder, rows) - kept
         if not grown:
             choices: dict[int, Choices] = {}

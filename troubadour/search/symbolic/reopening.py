@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sql_semantics.errors import Unsupported
 from sql_semantics.terms import Guard, atom, conj, neg
 from troubadour.execution.states.history import Guarded, RowHistory, Version, alternatives_of
+from troubadour.problem.budget import FEW, HUNDREDS, MOST
 from troubadour.search.schedule.placement import Forgotten, TakenBack, TooManyRuns
 from troubadour.search.symbolic.encoder import asked
 from troubadour.solver import Answer
@@ -20,20 +21,8 @@ from troubadour.solver import Answer
 if TYPE_CHECKING:
     from troubadour.search.symbolic.trace import SymbolicTrace
 
-ROUNDS = 8
-"""How often those to blame are opened, or their windows widened."""
-
 BACK = (64, 256)
 """How many of the last placements are opened together where the blame leads nowhere."""
-
-STATES = 12_000
-"""States to be read by what is encoded again, beyond which an attempt is given up."""
-
-WIDER = 8
-"""By how much a window grows."""
-
-WIDEST = 512
-"""States beyond which a window has no bound."""
 
 
 def reopen(trace: SymbolicTrace, item: int) -> bool:
@@ -62,7 +51,7 @@ class _Reopening:
         self._item = item
         self._base = len(trace)
         self._old: list[TakenBack] = []
-        self._left = STATES
+        self._left = MOST
         self._windows = dict(trace.windows)
         self._guessed = set(trace.guessed)
 
@@ -76,7 +65,7 @@ class _Reopening:
     def by_blame(self) -> bool:
         """Open those in contradictions, in rounds; whether the item has a place then."""
         trace = self._trace
-        for _ in range(ROUNDS):
+        for _ in range(FEW):
             blamed = self._blamed()
             if not blamed:
                 return False
@@ -104,7 +93,7 @@ class _Reopening:
             for item in blamed - trace.guessed:
                 window = trace.window(item)
                 if window is not None:
-                    trace.windows[item] = window * WIDER if window * WIDER <= WIDEST else None
+                    trace.windows[item] = window * FEW if window * FEW <= HUNDREDS else None
         blamed = blamed - {self._item}
         first = next((n for n, placement in enumerate(trace.placements) if placement.item in blamed), len(trace))
         taken = trace.take_back(first)

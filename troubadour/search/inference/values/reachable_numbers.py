@@ -17,18 +17,16 @@ from sql_semantics.terms.numbers import is_number, leaf_key, scale_of
 from troubadour.execution.states.history import Guarded, RowHistory, Version, WriteMap, alternatives_of
 from troubadour.execution.views.open_states import OpenStates
 from troubadour.facts.sql.observations import may_write
+from troubadour.problem.budget import SOME, THOUSANDS
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
-from troubadour.search.inference.values.reaches import LISTED, Column, Reach, Reaches, scaled
+from troubadour.search.inference.values.reaches import Column, Reach, Reaches, scaled
 from troubadour.search.inference.values.seen_numbers import SeenNumbers, linear
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
 
 ROUNDS = 4
 """Times that writers are looked at for rows that others insert."""
-
-MOST = 5_000
-"""Transactions of a log up to which all of them are asked what they may add."""
 
 NOBODY = -1
 """Stands for the item whose observations are looked at, before one is."""
@@ -158,7 +156,7 @@ class ReachableNumbers(AbstractEncoder):
                 reach.set_by[item].add(scaled(leaf, reach.scale))
             # floats and numbers of more digits are not told apart as integers
             odd = isinstance(leaf, float) or (is_number(leaf) and scale_of(leaf) > reach.scale)
-            reach.open = reach.open or odd or len(reach.values) > LISTED
+            reach.open = reach.open or odd or len(reach.values) > SOME
             return
         base, added = _shift(leaf)
         origin = None if base is None else self._column_of(base)
@@ -200,7 +198,7 @@ def is_no_sum(problem: Problem, item: int) -> SeenNumbers | None:
 def _applies(problem: Problem) -> bool:
     """Whether all that is read was committed, or stood in known initial rows, by not too many."""
     dirty = any(level.dirty for level in problem.levels)
-    return not problem.discovery.unknown and len(problem.statuses) <= MOST and not dirty
+    return not problem.discovery.unknown and len(problem.statuses) <= THOUSANDS and not dirty
 
 
 def numbers_of_all(problem: Problem) -> ReachableNumbers | None:

@@ -22,10 +22,8 @@ from troubadour.execution.initial.unknowns import unknown_value
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.execution.views.abstract import Summaries
 from troubadour.execution.views.guarded import Alternatives
+from troubadour.problem.budget import SOME
 from troubadour.search.inference.values.sums import Options, Sums, sums_of
-
-LISTED = 64
-"""Values of a column that are told apart."""
 
 Column = tuple[RowHistory, int]
 """A row and the place of a column in it."""
@@ -155,7 +153,7 @@ class Reaches(Summaries):
                     break
                 found.join(other)
             plain = all(leaf is None or is_number(leaf) for leaf in found.values.values())
-            found.open = found.open or (len(found.values) > LISTED and not plain)
+            found.open = found.open or (len(found.values) > SOME and not plain)
         return found
 
     def origins(self, column: Column) -> list[Column]:
@@ -181,7 +179,7 @@ class Reaches(Summaries):
         if reach.open:
             return self._any_value(column, name)
         leaves = list(reach.values.values())
-        if (reach.added or len(leaves) > LISTED) and reach.bases:
+        if (reach.added or len(leaves) > SOME) and reach.bases:
             self.read["sum", key] = column
             number = unknown(("sum", key), reach.type.kind, reach.scale, *reach.hull())
             leaves = [number, *(leaf for leaf in leaves if leaf is None)]

@@ -16,11 +16,9 @@ from typing import Protocol
 from sql_semantics.terms import Guard, Leaf, Term
 from sql_semantics.terms.numbers import is_number
 from troubadour.execution.states.history import RowHistory
+from troubadour.problem.budget import MANY
 from troubadour.search.inference.values.reaches import Column, Reach, Reaches, scaled
 from troubadour.search.inference.values.sums import may_add_up
-
-WAYS = 256
-"""Ways that an equation of conditional terms may be meant."""
 
 
 class Numbers(Protocol):
@@ -164,6 +162,6 @@ def linear(left: Leaf, right: Leaf) -> list[Linear] | None:
                 pending += [([*open_leaves, (branch, sign)], list(terms), constant) for branch in leaf.args[1:]]
             case _:
                 return None
-        if len(pending) + len(found) > WAYS:
+        if len(pending) + len(found) > MANY:
             return None
     return found

@@ -18,19 +18,14 @@ from sql_semantics.terms import FALSE, conj
 from troubadour.execution.prepared import tables_touched, tables_written
 from troubadour.execution.states.history import Guarded, RowHistory
 from troubadour.model.log import TransactionId
+from troubadour.problem.budget import SEVERAL, THOROUGHLY
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
 
-ROUNDS = 12
-"""Rounds after which no end is in sight."""
-
 EXACT_ROUNDS = 2
 """Rounds in which values are listed; those that still grow then become unbounded."""
-
-SECONDS = 20.0
-"""Effort for one refutation, in seconds of an idle machine."""
 
 
 def is_refuted_anywhere(problem: Problem, item: int) -> bool:
@@ -41,7 +36,7 @@ def is_refuted_anywhere(problem: Problem, item: int) -> bool:
         if other != item and status != "aborted" and not must_precede(problem, item, other)
     ]
     try:
-        with problem.budget.within(effort=SECONDS):
+        with problem.budget.within(effort=THOROUGHLY):
             return _Everywhere(problem, item).refutes(_concerned(problem, item, others))
     except (Unsupported, OutOfTime):
         return False
@@ -90,7 +85,7 @@ class _Everywhere(AbstractEncoder):
 
     def refutes(self, others: list[int]) -> bool:
         """Whether the item has no explanation beside these. Raises Unsupported and OutOfTime."""
-        for number in range(ROUNDS):
+        for number in range(SEVERAL):
             changed = False
             named = self.problem.discovery.total
             for other in others:

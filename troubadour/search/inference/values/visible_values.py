@@ -24,19 +24,14 @@ from troubadour.execution.views.guarded import Alternatives
 from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.levels import Conflict
 from troubadour.model.log import TransactionId
+from troubadour.problem.budget import MANY, SEVERAL
 from troubadour.problem.orders import must_not_see, must_precede, must_see
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
 
-ROUNDS = 12
-"""Rounds after which no end is in sight."""
-
 EXACT_ROUNDS = 3
 """Rounds in which values are listed; those that still grow then become unbounded."""
-
-TRANSACTIONS = 400
-"""Transactions of a log up to which it is asked: each is run once a round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +45,7 @@ class Excluded:
 
 def refuted_by_times(problem: Problem, item: int) -> Excluded | None:
     """What excludes an item in every order, by times; None where nothing does. Raises OutOfTime."""
-    if len(problem.statuses) > TRANSACTIONS or any(level.dirty for level in problem.levels) or _defines(problem):
+    if len(problem.statuses) > MANY or any(level.dirty for level in problem.levels) or _defines(problem):
         return None
     try:
         closure = _Closure(problem, item)
@@ -203,7 +198,7 @@ class _Closure(AbstractEncoder):
 
     def closes(self) -> bool:
         """Whether an end came to what is written. Raises Unsupported and OutOfTime."""
-        for number in range(ROUNDS):
+        for number in range(SEVERAL):
             changed = False
             named = self.problem.discovery.total
             for other in self._others:

@@ -8,30 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from troubadour.execution.free.choices import Choices, OpenRead
+from troubadour.problem.budget import MANY, SEVERAL, SOME
 from troubadour.problem.orders import must_precede
 from troubadour.search.repair.moves.snapshot_cut import separate
-from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
-
-DEFERRALS = 192
-"""How many later transactions are placed before a failing one."""
+from troubadour.search.repair.placer import Frontier
 
 PASSES = 3
 """How often those are tried that had no place yet."""
 
-REACH = 24
-"""How many later ones are placed before what the item saw is told from what it did not."""
-
-SEPARATIONS = 400
-"""Placements spent on telling that."""
-
 MENDED = 4
 """How many of the later ones are given a place in the same way, where they have none as it is."""
-
-FIRST = 160
-"""Placements spent on each of these."""
-
-BACK = 200
-"""The latest placements, which all this may change."""
 
 
 def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
@@ -41,20 +27,20 @@ def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
     tables = _tables_of_interest(frontier, item)
     passed = [
         other
-        for other in frontier.remaining.after(item, frontier.placed, DEFERRALS)
+        for other in frontier.remaining.after(item, frontier.placed, MANY)
         if wanted(other) and not must_precede(frontier.problem, item, other)
     ]
     for _ in range(PASSES):
         # one that was passed over may wait for another that comes after it
         again: list[int] = []
         for other in passed:
-            if frontier.place(other, runs=REPAIR_RUNS) is not None:
+            if frontier.place(other, runs=SOME) is not None:
                 again.append(other)
                 continue
             wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
             if not (tables is None or wrote & tables or not wrote):
                 continue
-            if frontier.place(item, runs=REPAIR_RUNS) is None:
+            if frontier.place(item, runs=SOME) is None:
                 return True
         if len(again) == len(passed):
             break
@@ -67,18 +53,18 @@ def separate_ahead(frontier: Frontier, item: int, wanted: Callable[[int], bool])
     """Place those that follow and are wanted, a few of them by separating what they saw from what they did not, and
     then separate for the item; False, with everything as before, where that does not help."""
     problem, length = frontier.problem, len(frontier.trace)
-    base = max(length - BACK, 0)
+    base = max(length - MANY, 0)
     old = frontier.after(base)
     ahead, left = 0, MENDED
-    for other in frontier.remaining.after(item, frontier.placed, REACH):
+    for other in frontier.remaining.after(item, frontier.placed, SEVERAL):
         if not wanted(other) or must_precede(problem, item, other):
             continue
-        if frontier.place(other, runs=REPAIR_RUNS) is not None:
+        if frontier.place(other, runs=SOME) is not None:
             left -= 1
-            if left < 0 or not separate(frontier, other, FIRST):
+            if left < 0 or not separate(frontier, other, MANY):
                 continue
         ahead += 1
-    if ahead and (frontier.place(item, runs=REPAIR_RUNS) is None or separate(frontier, item, SEPARATIONS)):
+    if ahead and (frontier.place(item, runs=SOME) is None or separate(frontier, item, MANY)):
         return True
     frontier.restore(base, old)
     return False

@@ -12,13 +12,11 @@ from collections.abc import Sequence
 
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Horizon
+from troubadour.problem.budget import MANY
 from troubadour.problem.orders import must_precede
 from troubadour.search.schedule.placement import Placement
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
-
-REACH = 256
-"""How many places one is moved at most: whom times hold nowhere would go to the front of a long log each time."""
 
 
 def seat(trace: Trace, settled: int) -> None:
@@ -28,7 +26,7 @@ def seat(trace: Trace, settled: int) -> None:
     for position in range(settled + 1, len(trace) + 1):
         if _moves(trace, position):
             placement = trace.placements[position - 1]
-            place = _earliest(trace, position, placement, max(placement.since, trace.fixed, position - REACH))
+            place = _earliest(trace, position, placement, max(placement.since, trace.fixed, position - MANY))
             _move(trace, position, place)
 
 

@@ -13,31 +13,17 @@ from dataclasses import dataclass
 from itertools import islice
 
 from troubadour.execution.states.history import RowHistory, Version
+from troubadour.problem.budget import HUNDREDS, MANY, SEVERAL, SOME
 from troubadour.problem.problem import Problem
-from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
+from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.ascending import in_real_time
 from troubadour.search.schedule.placement import Candidate, TakenBack, content
 from troubadour.search.schedule.read_candidates import candidates_for
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
 
-SPAN = 60
-"""How many placed transactions may be read anew."""
-
-LOOKS = 12
-"""Runs of a transaction that show what it looks at: some end early."""
-
-SPENT = 1500
-"""Other readings and placements that are tried for one transaction, where one is read anew."""
-
 SPANS = (8, 24, 60)
 """How many of the last placed transactions are read anew together."""
-
-REREADINGS = 1200
-"""Placements spent on reading them anew."""
-
-NEAR = 128
-"""How many of the last placed transactions are read anew one at a time."""
 
 
 def revise(frontier: Frontier, item: int) -> bool:
@@ -55,7 +41,7 @@ def reread_one(frontier: Frontier, item: int) -> bool:
     if isinstance(frontier.trace, SymbolicTrace):
         return False
     newest = len(frontier.trace)
-    positions = range(newest, max(0, newest - NEAR), -1)
+    positions = range(newest, max(0, newest - MANY), -1)
     return _reread(frontier, item, positions, in_real_time, _looked_at_by(frontier, item).meets)
 
 
@@ -68,7 +54,7 @@ def _reread(
 ) -> bool:
     """Place one at these positions, the latest first, by another reading that writes something else that `concerns` the
     item, and the others after it again; False, with everything as before, where none gives the item a place."""
-    left = SPENT
+    left = HUNDREDS
 
     def runs(other: int) -> Iterator[Candidate]:
         nonlocal left
@@ -86,7 +72,7 @@ def _reread(
             if not concerns((*taken[0].writes, *reading.view.writes())):
                 continue
             frontier.keep(reading)
-            if all(frontier.place(other, runs=REPAIR_RUNS) is None for other in tail):
+            if all(frontier.place(other, runs=SOME) is None for other in tail):
                 return True
             tried = True
             left -= len(frontier.trace) - position
@@ -109,7 +95,7 @@ def reread(frontier: Frontier, item: int) -> bool:
     for span in SPANS:
         base = max(0, len(frontier.trace) - span)
         old = frontier.truncate(base)
-        left = [REREADINGS]
+        left = [HUNDREDS]
         if _placed_in_turn(frontier, [*(taken.item for taken in old), item], left):
             return True
         frontier.restore(base, old)
@@ -151,7 +137,7 @@ def _looked_at_by(frontier: Frontier, item: int) -> _LookedAt:
     """What runs of an item to be placed next look at."""
     rows: set[RowHistory] = set()
     tables: set[str] = set()
-    for candidate in islice(frontier.trace.candidates(item), LOOKS):
+    for candidate in islice(frontier.trace.candidates(item), SEVERAL):
         rows.update(candidate.view.all_rows())
         tables.update(candidate.view.tables_scanned())
     return _LookedAt(frozenset(rows), frozenset(tables))
@@ -164,7 +150,7 @@ def _writers_of(frontier: Frontier, item: int) -> list[int]:
     newest = len(trace)
     return [
         position
-        for position in range(newest, max(0, newest - SPAN), -1)
+        for position in range(newest, max(0, newest - SOME), -1)
         if (trace.placements[position - 1].ways or _is_free(problem, trace.placements[position - 1].item))
         and looked_at.meets(trace.states.written_at(position))
     ]
@@ -180,7 +166,7 @@ def _other_readings(candidates: Iterator[Candidate], wrote: Mapping[RowHistory, 
     """Of the first candidates for an item to be placed next those that explain it, one for each write map but what it
     `wrote` before (None: nothing is known of that)."""
     known = set() if wrote is None else {content(wrote)}
-    for candidate in islice(candidates, REPAIR_RUNS):
+    for candidate in islice(candidates, SOME):
         written = content(candidate.view.writes()) if candidate.failure is None else None
         if written is not None and written not in known:
             known.add(written)

@@ -13,23 +13,15 @@ from collections.abc import Sequence
 from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot
+from troubadour.problem.budget import MANY, SEVERAL, THOUSANDS
 from troubadour.problem.orders import may_have_seen, must_precede
 from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import BoundedPlacements, Frontier
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.schedule.visible_sets import sees_a_set
 
-UNCERTAIN = 16
-"""How many of the latest commits that the times leave open are separated."""
 
-SPAN = 160
-"""How many placed transactions are placed anew at most."""
-
-PLACEMENTS = 4000
-"""Placements spent on one transaction."""
-
-
-def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS) -> bool:
+def separate(frontier: Frontier, item: int, placements_left: int = THOUSANDS) -> bool:
     """Change the order so that what the item saw stands before what it did not; False, with everything as before, where
     no separation explains it. Row-scope readers choose per row, so it is not for them."""
     problem = frontier.problem
@@ -39,12 +31,12 @@ def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS) -
     placements = frontier.trace.placements
     reader = problem.times[item]
     uncertain: list[int] = []
-    for place in range(len(placements) - 1, max(-1, len(placements) - 1 - SPAN), -1):
+    for place in range(len(placements) - 1, max(-1, len(placements) - 1 - MANY), -1):
         writes = frontier.trace.states.written_at(place + 1)
         writer = placements[place].item
         if writes and in_snapshot(problem.times[writer], reader) is not True and may_have_seen(problem, writer, item):
             uncertain.append(place)
-            if len(uncertain) == UNCERTAIN:
+            if len(uncertain) == SEVERAL:
                 break
     if not uncertain:
         return False

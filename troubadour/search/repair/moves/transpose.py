@@ -11,20 +11,12 @@ from contextlib import suppress
 
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import was_answered_before_commit
+from troubadour.problem.budget import SEVERAL, SOME, THOUSANDS
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import BoundedPlacements, Frontier
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.symbolic.trace import SymbolicTrace
-
-BACK = 80
-"""Placements among which commits are transposed."""
-
-APART = 24
-"""How many places two of them lie apart at most."""
-
-PLACEMENTS = 6000
-"""Placements spent on one transaction."""
 
 
 def swap_seen(frontier: Frontier, item: int) -> bool:
@@ -34,7 +26,7 @@ def swap_seen(frontier: Frontier, item: int) -> bool:
     level = problem.levels[item]
     if isinstance(frontier.trace, SymbolicTrace) or level.horizon.latest or level.scope is Scope.ROW:
         return False
-    left = BoundedPlacements(frontier, PLACEMENTS)
+    left = BoundedPlacements(frontier, THOUSANDS)
     with suppress(TooManyRuns):
         for base, sequence in _transposed(frontier):
             with frontier.attempt(base) as attempt:
@@ -48,11 +40,11 @@ def _transposed(frontier: Frontier) -> Iterator[tuple[int, list[int]]]:
     """Orders in which one writer has come behind a later one: from which placement on, and what comes there."""
     problem, trace = frontier.problem, frontier.trace
     items = [placement.item for placement in trace.placements]
-    writers = [place for place in range(max(0, len(items) - BACK), len(items)) if trace.states.written_at(place + 1)]
+    writers = [place for place in range(max(0, len(items) - SOME), len(items)) if trace.states.written_at(place + 1)]
     for number in range(len(writers) - 1, -1, -1):
         place = writers[number]
         for later in writers[number + 1 :]:
-            if later - place > APART or not _overlap(problem, items[place], items[later]):
+            if later - place > SEVERAL or not _overlap(problem, items[place], items[later]):
                 break
             block = items[place : later + 1]
             behind = _put_behind(problem, block)

@@ -14,25 +14,14 @@ from itertools import islice
 
 from troubadour.execution.free.choices import OpenRead
 from troubadour.isolation.levels import Horizon
+from troubadour.problem.budget import FEW, SEVERAL, SOME
 from troubadour.problem.orders import may_have_seen
 from troubadour.problem.problem import Problem
-from troubadour.search.repair.placer import REPAIR_RUNS, BoundedPlacements, Frontier
+from troubadour.search.repair.placer import BoundedPlacements, Frontier
 from troubadour.search.schedule.placement import SEMANTIC, TooManyRuns
-
-DISPLACED = 8
-"""How far from its place in the hint order a transaction without client times may be."""
 
 OPTIONAL = 4
 """Transactions of unknown outcome that a window takes in at most."""
-
-AHEAD = 48
-"""Later transactions that a window takes in at most."""
-
-BACK = 24
-"""How many placed transactions a window takes back."""
-
-PLACEMENTS = 160
-"""Placements spent on one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +44,7 @@ def spans(problem: Problem, items: Sequence[int]) -> dict[int, Span]:
             last = max(n for n, one in enumerate(problem.transaction(item).statements) if one.error is None)
             begun, over = times.put[last], times.got[last]
         if begun is None or over is None or times.clock != problem.times[items[0]].clock:
-            return {item: Span(item - DISPLACED, item + DISPLACED) for item in items}
+            return {item: Span(item - FEW, item + FEW) for item in items}
         found[item] = Span(begun, over)
     return found
 
@@ -64,11 +53,11 @@ def weave(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     """Find an order of the last placed transactions, the item and some later ones in which all of the former and the
     item are explained; False, with everything as before, where none is found. `pending`: transactions of unknown
     outcome that may be placed too; those that are placed already need not be."""
-    base = max(0, len(frontier.trace) - BACK)
+    base = max(0, len(frontier.trace) - SEVERAL)
     old = frontier.truncate(base)
     unsure = [taken.item for taken in old if frontier.problem.statuses[taken.item] == "unknown"]
     must = [taken.item for taken in old if taken.item not in unsure] + [item]
-    upcoming = frontier.remaining.after(item, frontier.placed | set(must), AHEAD)
+    upcoming = frontier.remaining.after(item, frontier.placed | set(must), SOME)
     optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:OPTIONAL]
     try:
         if _Weave(frontier, must, upcoming, optional).run():
@@ -96,7 +85,7 @@ class _Weave:
         self._spans = spans(problem, [*must, *upcoming])
         last = max(self._spans[item].over for item in must)
         self._pool = sorted(item for item, own in self._spans.items() if item in self._must or own.begun <= last)
-        self._placements = BoundedPlacements(frontier, PLACEMENTS)
+        self._placements = BoundedPlacements(frontier, SOME)
         self._horizons = {problem.levels[item].horizon for item in self._pool}
         self._base = len(frontier.trace)
         self._seen: set[tuple[frozenset[int], object]] = set()
@@ -146,7 +135,7 @@ class _Weave:
             ):
                 continue
             self._placements.spend()
-            tried = islice(frontier.trace.candidates(item), REPAIR_RUNS)
+            tried = islice(frontier.trace.candidates(item), SOME)
             try:
                 if all(found.failure is not None and found.failure.condition in SEMANTIC for found in tried):
                     return False

@@ -16,6 +16,7 @@ from troubadour.execution.free.choices import Choices, Execution
 from troubadour.execution.observations.observation import ObservedValue
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.times import was_there
+from troubadour.problem.budget import MANY, SOME
 from troubadour.search.schedule.placement import Candidate, content
 from troubadour.search.schedule.visible_sets import seen_at
 
@@ -33,20 +34,8 @@ Told = tuple[int | None, ObservedValue]
 NO_EXECUTION: Execution = (-1, -1)
 """Before all executions."""
 
-MANY = 48
-"""Commits that a transaction may or may not have seen beyond which its executions are not taken apart."""
-
-QUIET = 64
-"""Commits that were there for certain, one after the other, behind which no others are looked for."""
-
 NEARLY = 3, 4
 """Part of the time between a commit's request and its answer up to which it is taken to be under way."""
-
-WAITS = 32
-"""Runs in which it is asked for which commits a transaction waited."""
-
-CUTS = 128
-"""Runs in which executions up to some one do not see what was committed meanwhile."""
 
 
 def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Candidate]:
@@ -65,7 +54,7 @@ def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Cand
     known_by: dict[tuple[int, frozenset[tuple[int, Execution]]], Execution] = {}
     lost: list[Candidate] = []
     runs = 0
-    while open_ and runs < CUTS:
+    while open_ and runs < MANY:
         cuts, last = open_.popleft()
         if last in useless or any(
             known_by.get((position, _without(cuts, position)), unit) < unit for position, unit in cuts.items()
@@ -144,7 +133,7 @@ def having_waited(trace: Trace, newest: Candidate) -> Candidate | None:
     watched: Cuts = {min(frozenset().union(*meanwhile)): NO_EXECUTION}
     best, cuts = _run(trace, item, masks, watched), watched
     tried: set[tuple[Execution, int]] = set()
-    for _ in range(WAITS):
+    for _ in range(SOME):
         found = {((unit, execution), position) for (unit, execution, _), position in best.view.reads.items()}
         open_ = sorted(
             (unit, position)
@@ -196,13 +185,13 @@ def _committed_meanwhile(trace: Trace, item: int) -> list[frozenset[int]]:
     for position in range(len(trace), oldest, -1):
         if was_there(timeline.times[position - 1], times, first):
             quiet += 1
-            if quiet == QUIET:
+            if quiet == SOME:
                 break
         else:
             quiet = 0
             if states.written_at(position):
                 found.append(position)
-                if len(found) > MANY:
+                if len(found) > SOME:
                     return []
     return [
         frozenset(position for position in found if not was_there(timeline.times[position - 1], times, put))

@@ -14,17 +14,15 @@ from dataclasses import dataclass
 
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope
+from troubadour.problem.budget import SEVERAL, THOUSANDS
 from troubadour.search.schedule.placement import Candidate, Looks, TakenBack, content, looks_of
 from troubadour.search.schedule.read_candidates import likely_for
 from troubadour.search.schedule.row_scope.readings import NO_EXECUTION, read_again, reads_alike
-from troubadour.search.schedule.trace import LOOKED_BACK, Trace
+from troubadour.search.schedule.trace import Trace
 
 RUNS = (4_000, 12_000)
 """Runs of earlier transactions that are spent on a failing one, where one of them is read otherwise and where two
 are."""
-
-PUT_BACK = 16
-"""Placements that are put back as they were, for each run that counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class _Rereading:
 
     def __init__(self, trace: Trace, runs: int) -> None:
         self._trace = trace
-        self._left = runs * PUT_BACK
+        self._left = runs * SEVERAL
 
     def mend(self, item: int, depth: int, first: int) -> Changed | None:
         """Give a failing item a place next, with up to `depth` of those after the first placements read otherwise: what
@@ -63,7 +61,7 @@ class _Rereading:
         newest = len(trace)
         looks = looks_of(next(likely_for(trace, item)).view)
         old: list[TakenBack] = []
-        for position in range(newest, max(trace.fixed, newest - LOOKED_BACK, first), -1):
+        for position in range(newest, max(trace.fixed, newest - THOUSANDS, first), -1):
             old[:0] = trace.take_back(position - 1)
             one = old[0]
             if one.placement.looks is None or self._left < 0:
@@ -85,13 +83,13 @@ class _Rereading:
         self._left -= 1
         missed = placement.cuts or {}
         if not placement.alike and all(unit == NO_EXECUTION for unit in missed.values()):
-            self._left -= PUT_BACK
+            self._left -= SEVERAL
             placement.alike = reads_alike(trace, one.item, wrote)
         if placement.alike:
             return
         known = {wrote}
         for candidate in likely_for(trace, one.item, losing=False):
-            self._left -= PUT_BACK
+            self._left -= SEVERAL
             if self._left < 0:
                 return
             writes = content(candidate.view.writes()) if candidate.failure is None else wrote
@@ -163,7 +161,7 @@ class _Rereading:
         trace, choices, cuts = self._trace, one.choices, one.placement.cuts
         assert choices is not None
         trace.problem.budget.left()
-        self._left -= PUT_BACK
+        self._left -= SEVERAL
         if cuts is not None:
             again = read_again(trace, one.item, dict(cuts))
         else:
@@ -174,7 +172,7 @@ class _Rereading:
             self._keep(again, one, changed)
             return True
         for candidate in likely_for(trace, one.item):
-            self._left -= PUT_BACK
+            self._left -= SEVERAL
             if candidate.failure is None:
                 self._keep(candidate, one, changed)
                 return True
