@@ -77,8 +77,8 @@ def test_no_audit_outlives_the_gate(tmp_path: Path, number: signal.Signals, stat
 
 def test_what_was_ended_starts_nothing_more() -> None:
     children = Children()
-    told = children.run([sys.executable, "-c", "print(5)"], os.environ)
+    told = children.run([sys.executable, "-c", "print(5)"])
     assert told is not None
     assert (told.returncode, told.stdout) == (0, "5\n")
     children.end()
-    assert children.run([sys.executable, "-c", "print(5)"], os.environ) is None
+    assert children.run([sys.executable, "-c", "print(5)"]) is None

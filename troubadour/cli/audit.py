@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,13 @@ from sql_semantics.errors import Unsupported
 from troubadour.cli.common import (
     Report,
     as_sql,
+    colored,
     emit,
     library_of,
     load,
     load_either,
     opened,
+    pass_on,
     progress_bar,
     refuse,
     warn,
@@ -232,7 +233,7 @@ def audit(
         refuse("--strongest asks many levels: give --witness or --certificate with one of them")
     bounds = Bounds(timeout, memory)
     heuristics = (indexing, window or None, concretization, stronger_first)
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    color = colored()
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
     judging = Judging(allowed, minimum, unobserved, ask_engine, ask_dsn)
@@ -244,7 +245,7 @@ def audit(
         sys.exit(request.audit(Work()))
     ended = supervise(request.audit, bounds)
     if ended.reason is None:
-        emit(ended.out.removesuffix("\n"), styled=color) if ended.out else None
+        pass_on(ended, styled=color)
         sys.exit(ended.status)
     sys.exit(request.stopped(ended.reason, json.loads(ended.told or b"{}")))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from sql_semantics.library import SqlLibrary
+    from troubadour.cli.supervision import Ended
     from troubadour.model.objects import ObjectLog
 
 _LONGEST = 480
@@ -68,6 +69,17 @@ def emit(text: str, *, styled: bool = False) -> None:
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         refuse(f"standard output: {error.strerror}")
+
+
+def colored() -> bool:
+    """Whether standard output shows colours, and is wanted to (no-color.org)."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def pass_on(ended: Ended, *, styled: bool = False) -> None:
+    """Print what a supervised process printed; `styled` as `emit` has it."""
+    if ended.out:
+        emit(ended.out.removesuffix("\n"), styled=styled)
 
 
 Report = Callable[[str, int, int], None]

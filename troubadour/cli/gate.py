@@ -15,7 +15,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from troubadour.cli.common import emit, refuse, warn
+from troubadour.cli.common import colored, emit, refuse, warn
 from troubadour.cli.supervision import ended_by_signals
 from troubadour.gate.discover import NothingFound, find_logs
 from troubadour.gate.findings import Finding, Outcome, exit_status
@@ -131,7 +131,7 @@ def _json(findings: Sequence[Finding]) -> str:
 
 
 def _table(findings: Sequence[Finding]) -> str:
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    color = colored()
     width = min(shutil.get_terminal_size((100, 24)).columns, 160)
     console = Console(
         file=io.StringIO(),

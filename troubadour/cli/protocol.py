@@ -5,7 +5,6 @@ Exit status of ``check``: 0 proved, 1 refuted, 2 the model or the options cannot
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from troubadour.cli.common import emit, library_of, progress_bar, refuse
+from troubadour.cli.common import colored, emit, library_of, pass_on, progress_bar, refuse
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.formats import read_log
 from troubadour.model.log import Log
@@ -119,14 +118,14 @@ def check_command(
         if name is not None and name not in PROTOCOL_LEVELS:
             refuse(f"{option}: unknown level {name!r}; known are {', '.join(PROTOCOL_LEVELS)}")
     bounds = Bounds(timeout + _AUDIT)
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    color = colored()
 
     def work(_work: Work) -> int:
         return _check(model, level, bound, timeout, keeping, programs, out, form, color=color)
 
     ended = supervise(work, bounds)
     if ended.reason is None:
-        emit(ended.out.removesuffix("\n"), styled=color) if ended.out else None
+        pass_on(ended, styled=color)
         sys.exit(ended.status)
     from troubadour.report.protocol import render_stopped
 

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import as_sql, emit, load_either, opened, refuse
+from troubadour.cli.common import as_sql, emit, load_either, opened, pass_on, refuse
 from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.coverage.allowing import listed, not_allowed
@@ -72,7 +72,7 @@ def verify(
     ended = supervise(lambda _work: _verify(logs, source, isolation, allowed), Bounds(timeout, memory))
     if ended.reason is not None:
         refuse(ended.reason)
-    emit(ended.out.removesuffix("\n")) if ended.out else None
+    pass_on(ended)
     sys.exit(ended.status)
 
 

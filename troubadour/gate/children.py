@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from troubadour.model.bounds import PARENT
 
@@ -20,7 +20,7 @@ class Children:
         self._running: set[subprocess.Popen[str]] = set()
         self._ended = False
 
-    def run(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str] | None:
+    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
         """Run a command to its end, and what it printed; None where all were ended meanwhile."""
         with self._lock:
             if self._ended:
@@ -31,7 +31,7 @@ class Children:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                env={**environment, PARENT: str(os.getpid())},
+                env={**os.environ, PARENT: str(os.getpid())},
             )
             self._running.add(child)
         try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import re
 import sys
 import time
@@ -71,7 +70,7 @@ def _audit_one(
         folder.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
     command = [*_COMMAND, "audit", "--format", "json", *_options(rules, folder), "--", *map(str, log.files)]
-    ended = children.run(command, os.environ)
+    ended = children.run(command)
     if ended is None:
         return None
     seconds = time.monotonic() - begun

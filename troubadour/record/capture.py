@@ -93,7 +93,7 @@ def capture_mysql(connection: Any) -> Captured:
     """The current database of a PyMySQL connection, which must have no transaction open. Raises RecordError."""
     if connection.server_status & 1:
         raise RecordError("the connection has a transaction open: begin recording before it")
-    with _plain_cursor(connection) as cursor:
+    with plain_cursor(connection) as cursor:
 
         def ask(sql: str) -> list[tuple[Any, ...]]:
             cursor.execute(sql)
@@ -131,8 +131,8 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
     finally:
         if locked:
             ask("UNLOCK TABLES")
-    ((database, version, mode, collation, zone, system),) = ask(
-        "SELECT DATABASE(), version(), @@sql_mode, @@collation_connection, @@time_zone, @@system_time_zone"
+    ((database, version, collation, zone, system),) = ask(
+        "SELECT DATABASE(), version(), @@collation_connection, @@time_zone, @@system_time_zone"
     )
     for name in views:
         ((text,),) = ask(
@@ -151,7 +151,6 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
         "schema": schema,
         "procedures": [_without_definer(ask(f"SHOW CREATE {kind} {_ticked(name)}")[0][2]) for name, kind in listed],
         "settings": {
-            "sql_mode": mode,
             "collation": collation,
             "timezone": system if zone == "SYSTEM" else zone,
         },
@@ -190,7 +189,8 @@ def _text(value: str) -> str:
     return f"0x{value.encode().hex()}"
 
 
-def _plain_cursor(connection: Any) -> Any:
+def plain_cursor(connection: Any) -> Any:
+    """A cursor whose rows are tuples, whatever a PyMySQL connection was told to make of them."""
     import pymysql.cursors
 
     return connection.cursor(pymysql.cursors.Cursor)

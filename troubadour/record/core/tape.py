@@ -123,6 +123,10 @@ class Transcript:
         self.level = level or self.level
         self.read_only = read_only if read_only is not None else self.read_only
 
+    def opening(self) -> str | tuple[str | None, int, int, bool] | None:
+        """How it began, as records have it."""
+        return self.snapshot_at if self.begin is None else (self.snapshot_at, *self.begin)
+
     def clear(self) -> None:
         """Nothing was done after all."""
         self.statements = []
@@ -203,7 +207,7 @@ class Tape:
             transcript.invoked,
             transcript.level,
             transcript.read_only,
-            transcript.snapshot_at if transcript.begin is None else (transcript.snapshot_at, *transcript.begin),
+            transcript.opening(),
             self._raw(transcript.statements),
             invoked,
         )
@@ -264,7 +268,7 @@ class Tape:
                     transcript.invoked,
                     transcript.level,
                     transcript.read_only,
-                    transcript.snapshot_at if transcript.begin is None else (transcript.snapshot_at, *transcript.begin),
+                    transcript.opening(),
                     self._raw(transcript.statements),
                     status,
                     invoked,

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import msgspec
 
-from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sqlite
+from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sqlite, plain_cursor
 from troubadour.record.core.segments import Captured
 from troubadour.record.errors import NotRecorded
 from troubadour.record.settings import Ask, Told, duckdb_settings, mysql_settings, sqlite_settings
@@ -385,9 +385,7 @@ def _sqlite_plain(connection: Any) -> Ask:
 
 def _mysql_plain(connection: Any) -> Ask:
     def ask(sql: str) -> Sequence[Sequence[Any]]:
-        import pymysql.cursors
-
-        with connection.cursor(pymysql.cursors.Cursor) as cursor:
+        with plain_cursor(connection) as cursor:
             cursor.execute(sql)
             found: Sequence[Sequence[Any]] = cursor.fetchall()
             return found
