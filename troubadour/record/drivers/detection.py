@@ -280,7 +280,8 @@ def _mysql_alone(connection: Any, text: Text, word: str) -> bool:
     return bool(connection.get_autocommit()) or word in DDL
 
 
-def _mysql_placed(value: Any) -> tuple[str, Any]:
+def mysql_placed(value: Any) -> tuple[str, Any]:
+    """A parameter, as `Driver.placed` of PyMySQL has it."""
     kind = type(value)
     if isinstance(value, str):
         return "{}", plain(value)
@@ -306,7 +307,8 @@ def _mysql_database(connection: Any) -> tuple[Any, str]:
     return (connection.unix_socket or (connection.host, connection.port), name), name
 
 
-def _mysql_level(connection: Any, named: str | None = None) -> str:
+def mysql_level(connection: Any, named: str | None = None) -> str:
+    """What transactions of a connection run at, or those that ask for a level by name."""
     with connection.cursor() as cursor:
         if named is None:
             mariadb = "MariaDB" in connection.get_server_info()
@@ -435,9 +437,9 @@ DRIVERS = (
         is_alone=_mysql_alone,
         sqlstate=mysql_state,
         rolled_back=lambda error: bool(error.args) and error.args[0] in (1205, 1213, 1020),
-        level=_mysql_level,
-        level_named=_mysql_level,
-        placed=_mysql_placed,
+        level=mysql_level,
+        level_named=mysql_level,
+        placed=mysql_placed,
         database=_mysql_database,
         value=python_value,
         capture=capture_mysql,

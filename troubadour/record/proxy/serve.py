@@ -26,7 +26,9 @@ from troubadour.record.errors import RecordError
 from troubadour.record.proxy.carrier.loop import Carrier
 from troubadour.record.proxy.carrier.writing import Writing
 from troubadour.record.proxy.decode.making import make_log
-from troubadour.record.proxy.postgres.server import Origin, open_postgres
+from troubadour.record.proxy.mysql.server import is_mysql, open_mysql
+from troubadour.record.proxy.origin import Origin
+from troubadour.record.proxy.postgres.server import open_postgres
 from troubadour.record.proxy.raw import OPENED, frame
 
 BACKLOG = 1024
@@ -51,7 +53,14 @@ def serve(dsn: str, options: Options, ready: Callable[[str, int], None]) -> None
     """Until SIGTERM or SIGINT. `ready` is told the address once clients may connect. Raises RecordError where nothing
     can be recorded, or the log is not whole."""
     client_tls = _client_tls(options)
-    with open_postgres(dsn, options.commit_order, offers_tls=client_tls is not None) as origin:
+    if is_mysql(dsn) and client_tls is not None:
+        raise RecordError("clients of MySQL and MariaDB have no TLS with the proxy: leave the certificate out")
+    opened = (
+        open_mysql(dsn)
+        if is_mysql(dsn)
+        else open_postgres(dsn, options.commit_order, offers_tls=client_tls is not None)
+    )
+    with opened as origin:
         try:
             listening = socket.create_server(options.listen, backlog=BACKLOG, reuse_port=False)
         except (OSError, OverflowError) as error:

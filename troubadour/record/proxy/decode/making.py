@@ -17,8 +17,9 @@ from troubadour.record.core.frames import lines_before
 from troubadour.record.core.journal import GAP, RESUMED, Lookup
 from troubadour.record.core.unroll import Unrolled, unroll
 from troubadour.record.proxy import raw
+from troubadour.record.proxy.mysql.session import Session as MysqlSession
 from troubadour.record.proxy.postgres.copying import plain_tables
-from troubadour.record.proxy.postgres.session import Session
+from troubadour.record.proxy.postgres.session import Session as PostgresSession
 from troubadour.record.proxy.raw import Damage, Frame, frames
 
 
@@ -146,10 +147,15 @@ class _Maker:
         self._begun = header.get("settings", {})
         self._tables = plain_tables(header.get("schema", ()))
         self._labels: frozenset[int] = frozenset()
+        self._mysql = header.get("dialect") == "mysql"
+        self._database = ""
 
     def known(self, told: Mapping[str, Any]) -> None:
         """What the proxy found out as it began."""
         self._labels = frozenset(told.get("labels", ()))
+        self._database = told.get("database", "")
 
     def __call__(self, name: str, told: Mapping[str, Any]) -> Decoded:
-        return Session(name, self._level, self._begun, told.get("parameters", {}), self._labels, self._tables)
+        if self._mysql:
+            return MysqlSession(name, self._level, self._begun, told, self._database)
+        return PostgresSession(name, self._level, self._begun, told.get("parameters", {}), self._labels, self._tables)

@@ -4,46 +4,23 @@ of it on a connection of the proxy's own. Does not know clients.
 
 from __future__ import annotations
 
-import socket
 import ssl
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from troubadour.record.core.journal import Lookup
 from troubadour.record.core.segments import Captured
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.capture import capture
-from troubadour.record.postgres.log import CommitTimes
-from troubadour.record.proxy.carrier.talk import Talk
+from troubadour.record.proxy.origin import Origin, connected
 from troubadour.record.proxy.postgres.startup import PostgresTalk
 from troubadour.record.servers.server import connect, one_line
 
 ORDERS = ("timestamps", "client")
 _ENUMS = b"SELECT oid::int8 FROM pg_catalog.pg_type WHERE typtype = 'e'"
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A server, as the carrier needs it. `capture`: what the log begins with; `told`: what decoders need to know, as
-    JSON has it; `times`: a connection string by which commit times are looked up, None where they are not; `host`: its
-    name, for TLS; `tls`: where it wants that."""
-
-    capture: Callable[[], Captured]
-    connect: Callable[[], socket.socket]
-    talk: Callable[[], Talk]
-    told: dict[str, Any]
-    times: str | None
-    host: str
-    tls: ssl.SSLContext | None
-
-    def lookup(self) -> Lookup | None:
-        """What looks commit times up."""
-        return None if self.times is None else CommitTimes(self.times)
 
 
 @contextmanager
@@ -70,7 +47,7 @@ def open_postgres(dsn: str, commit_order: str, *, offers_tls: bool) -> Iterator[
 
         yield Origin(
             begin,
-            lambda: _connected(host, port),
+            lambda: connected(f"{host}/.s.PGSQL.{port}" if host.startswith("/") else host, port),
             lambda: PostgresTalk(database, commit_places=places, offers_tls=offers_tls, wants_tls=tls is not None),
             {"product": "postgres", "labels": labels},
             dsn if places else None,
@@ -82,21 +59,6 @@ def open_postgres(dsn: str, commit_order: str, *, offers_tls: bool) -> Iterator[
 def _one(own: Any, query: bytes) -> object:
     row = own.execute(query).fetchone()
     return row[0]
-
-
-def _connected(host: str, port: int) -> socket.socket:
-    """A socket to the server, which may not be connected yet. Raises OSError."""
-    if host.startswith("/"):
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.settimeout(10)
-        sock.connect(f"{host}/.s.PGSQL.{port}")
-        return sock
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    sock = socket.socket(family, kind, protocol)
-    sock.setblocking(False)
-    with suppress(BlockingIOError):
-        sock.connect(address)
-    return sock
 
 
 def _tls(dsn: str) -> ssl.SSLContext:
