@@ -31,7 +31,15 @@ from troubadour.record.proxy.postgres.values import text_of
 
 @contextmanager
 def proxied(dsn: str, log: Path, *options: str, ends: int | None = signal.SIGTERM) -> Iterator[str]:
-    """A proxy in front of a server, as a connection string; ended by a signal, and the status looked at."""
+    """A proxy in front of a PostgreSQL server, as a connection string."""
+    with proxied_port(dsn, log, *options, ends=ends) as port:
+        given = {name: value for name, value in conninfo_to_dict(dsn).items() if name not in ("host", "port")}
+        yield make_conninfo("", **given, host="127.0.0.1", port=port)
+
+
+@contextmanager
+def proxied_port(dsn: str, log: Path, *options: str, ends: int | None = signal.SIGTERM) -> Iterator[int]:
+    """A proxy in front of a server; ended by a signal, None: killed, and the status looked at."""
     command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", "record", "proxy"]
     command += ["--listen", "127.0.0.1:0", "--server", dsn, "--log", str(log), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
@@ -40,8 +48,7 @@ def proxied(dsn: str, log: Path, *options: str, ends: int | None = signal.SIGTER
         try:
             port = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+)\n", said)
             assert port is not None, said
-            given = {name: value for name, value in conninfo_to_dict(dsn).items() if name not in ("host", "port")}
-            yield make_conninfo("", **given, host="127.0.0.1", port=port[1])
+            yield int(port[1])
         finally:
             running.send_signal(signal.SIGKILL if ends is None else ends)
             status = running.wait()
@@ -326,3 +333,55 @@ def test_what_cannot_start_ends_with_status_2(
     assert ended.returncode == 2
     assert said in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+# --- MariaDB --------------------------------------------------------------------------------------------------------
+
+
+def test_pymysql_through_the_proxy(mariadb_server: Any, mariadb_dsn: str, tmp_path: Path) -> None:
+    import pymysql
+
+    log = tmp_path / "log.jsonl"
+    database = mariadb_dsn.partition("?")[0].rpartition("/")[2]
+    with mariadb_server.connect(database) as connection:
+        connection.cursor().execute("CREATE TABLE accounts (id INT PRIMARY KEY, balance DECIMAL(12,2), at DATETIME(6))")
+        connection.cursor().execute("INSERT INTO accounts VALUES (1, 100, NULL), (2, 100, '2020-01-31 10:11:12.5')")
+
+    def connect(port: int, **options: Any) -> Any:
+        return pymysql.connect(host="127.0.0.1", port=port, user="root", database=database, **options)
+
+    with proxied_port(mariadb_dsn, log) as port:
+        connection = connect(port)
+        cursor = connection.cursor()
+        cursor.execute("SELECT * FROM accounts ORDER BY id")
+        rows = cursor.fetchall()
+        cursor.execute("UPDATE accounts SET balance = balance - 1 WHERE id = %s", (1,))
+        connection.commit()
+        with pytest.raises(pymysql.IntegrityError):
+            cursor.execute("INSERT INTO accounts VALUES (1, 0, NULL)")
+        cursor.execute("SELECT count(*) FROM accounts")
+        connection.rollback()
+        connection.close()
+        several = connect(port, autocommit=True, client_flag=1 << 16)
+        cursor = several.cursor()
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        cursor.execute("UPDATE accounts SET balance = 7 WHERE id = 2; SELECT balance FROM accounts WHERE id = 2")
+        assert cursor.nextset()
+        assert str(cursor.fetchall()[0][0]) == "7.00"
+        several.close()
+    with mariadb_server.connect(database) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT * FROM accounts ORDER BY id")
+        assert [row[1] - seen[1] for row, seen in zip(cursor.fetchall(), rows, strict=True)] == [-1, -93]
+    found = done(log)
+    one, failed, update, select = found.transactions
+    assert one.statements[0].results is not None
+    assert one.statements[0].results[0].rows == ((1, "100.00", None), (2, "100.00", "2020-01-31T10:11:12.500000"))
+    assert (one.status, failed.status, update.status, select.status) == (
+        "committed", "aborted", "committed", "committed",
+    )  # fmt: skip
+    assert failed.statements[0].error is not None
+    assert len(failed.statements) == 2
+    assert (update.isolation, one.isolation or found.header.isolation) == (
+        "mysql:read-committed", "mysql:repeatable-read",
+    )  # fmt: skip

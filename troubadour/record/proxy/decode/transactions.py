@@ -86,11 +86,13 @@ class Transactions:
         if not current.statements:
             return
         self._number += 1
+        # what was sent together has the same times, and happened in this order all the same
+        said = b',"sno":%d' % (self._number - 1)
         self.records.append(
             (
                 WHOLE, self.session, self._number, current.invoked, current.level, current.read_only, current.opening(),
                 current.statements, status, invoked, returned, error, ticket,
-                self.lifetime if ticket is not None else None, NOTHING,
+                self.lifetime if ticket is not None else None, said,
             )
         )  # fmt: skip
 

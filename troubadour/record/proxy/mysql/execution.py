@@ -75,6 +75,9 @@ class Execution:
         if transactions.is_lost:
             self._found(status, times[1])
             return
+        if text.word == "USE":
+            self.use(piece.sql[3:].strip().strip("`"))
+            return
         if self._is_elsewhere(piece, times):
             self._settle(status, times)
             return
@@ -90,7 +93,7 @@ class Execution:
                 transactions.level = self._level(text.level) or transactions.level
                 transactions.read_only = text.read_only if text.read_only is not None else transactions.read_only
             case Verb.NEUTRAL:
-                self._use(piece)
+                pass
             case Verb.READ | Verb.WRITE | Verb.SAVEPOINT:
                 self._statement(piece, made, times, results)
             case _:
@@ -99,9 +102,6 @@ class Execution:
 
     def _statement(self, piece: Piece, made: Made, times: Times, results: Sequence[Result]) -> None:
         transactions, word = self._transactions, piece.text.word
-        if word == "USE":
-            self._use(piece)
-            return
         if word == "SET" and _AUTOCOMMIT.match(piece.sql):
             self._commit_before(times)  # where it switches that on; else nothing is open that it would go on with
             return
@@ -179,10 +179,6 @@ class Execution:
         """The session's database is another one from now on."""
         self._current = database
 
-    def _use(self, piece: Piece) -> None:
-        if piece.text.word == "USE" or re.match(r"USE\b", piece.sql, re.IGNORECASE):
-            self.use(piece.sql[3:].strip().strip("`"))
-
     def _is_elsewhere(self, piece: Piece, times: Times) -> bool:
         """Whether a statement is one of another database; where it may be of this one all the same, that is a gap."""
         if self._current == self._database or piece.text.verb not in (Verb.READ, Verb.WRITE):
@@ -215,7 +211,7 @@ class Execution:
         self._opened(times[0])
         statement = fields({"sql": masked(piece.sql)}) if piece.secret else made(piece)
         transactions.add(statement, *times, b"," + fields({"error": told}))
-        if error.code == DEADLOCK or (current is None and (status & AUTOCOMMIT or not status & IN_TRANSACTION)):
+        if error.code == DEADLOCK or (current is None and status & AUTOCOMMIT):
             transactions.end("aborted", None, times[1])
 
     def unanswered(self, piece: Piece, made: Made, invoked: int, status: int) -> None:
@@ -245,11 +241,10 @@ class Execution:
         is_open = bool(status & IN_TRANSACTION)
         if transactions.is_lost:
             self._found(status, times[1])
+        elif is_open and status & AUTOCOMMIT and not transactions.explicit:
+            transactions.lose("a transaction is open that nothing has begun", times[0])
         elif current is None and is_open:
-            if status & AUTOCOMMIT:
-                transactions.lose("a transaction is open that nothing has begun", times[0])
-            else:
-                self._opened(times[0])
+            self._opened(times[0])
         elif current is not None and not is_open:
             if transactions.explicit:
                 transactions.lose("a transaction ended that nothing has ended", times[0])

@@ -18,6 +18,8 @@ WITH_DATABASE, LOCAL_FILES, COMPRESS, SSL = 1 << 3, 1 << 7, 1 << 5, 1 << 11
 SECURE, LENGTHS, DEPRECATE_EOF = 1 << 15, 1 << 21, 1 << 24
 OPTIONAL_METADATA, ZSTD, ATTRIBUTES = 1 << 25, 1 << 26, 1 << 27
 MASKED = COMPRESS | LOCAL_FILES | SSL | OPTIONAL_METADATA | ZSTD | ATTRIBUTES
+UNREADABLE = COMPRESS | SSL | ZSTD
+"""What a client that has it anyway cannot be followed with."""
 _OK, _ERROR = 0, 0xFF
 
 
@@ -73,18 +75,24 @@ class MysqlTalk:
 
     def first_sent(self, data: bytes) -> Step:
         """As `Talk`."""
-        if not self._told:
-            for _, payload in self._client.feed(data):
-                if payload is None or len(payload) < 33:
+        if self._told:
+            return Step(to_server=data)
+        mine = b""
+        for number, payload in self._client.feed(data):
+            if payload is None:
+                return Step(close=True)
+            if not self._told:
+                try:
+                    self._told = self._response(payload)
+                except packets.BROKEN:
                     return Step(close=True)
-                if not self._told:
-                    try:
-                        self._told = self._response(payload)
-                    except packets.BROKEN:
-                        return Step(close=True)
-                    if int(str(self._told["capabilities"])) & MASKED & ~ATTRIBUTES:
-                        return Step(close=True)
-        return Step(to_server=data)
+                (wanted,) = struct.unpack_from("<I", payload)
+                if wanted & UNREADABLE:
+                    return Step(close=True)
+                # some clients ask for what was not offered
+                payload = struct.pack("<I", wanted & ~MASKED) + payload[4:]
+            mine += packet(number, payload)
+        return Step(to_server=mine)
 
     def _response(self, payload: bytes) -> dict[str, object]:
         (capabilities,) = struct.unpack_from("<I", payload)

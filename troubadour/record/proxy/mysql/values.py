@@ -166,12 +166,10 @@ def parameters(
 def _given(type: int, value: bytes) -> Any:
     if type in (DECIMAL, NEWDECIMAL):
         return Decimal(value.decode("ascii"))
-    if type in (249, 250, 251, 252):  # BLOB: text by the statement's charset, if it can be one
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return value
-    return value.decode()
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value  # no text, so bytes
 
 
 def placed(value: Any) -> tuple[str, Any]:
