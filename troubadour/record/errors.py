@@ -7,6 +7,10 @@ class RecordError(Exception):
     """A run cannot be recorded faithfully; the text is one line and says what to do."""
 
 
+class Unasked(RecordError):
+    """The server could not be asked for commit times: the log is whole, and has transactions without."""
+
+
 class Unwritable(RecordError):
     """The log cannot be written, and nothing that it would lack is committed: what was open is rolled back."""
 

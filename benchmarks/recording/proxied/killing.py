@@ -85,7 +85,7 @@ def one(server: Postgres, way: str, seed: int, folder: Path, found: Found) -> st
         )  # fmt: skip
         for thread in threads:
             thread.start()
-        time.sleep(0.3 + random.Random(seed).random() * 0.7)
+        time.sleep(0.1 + random.Random(seed).random() * 0.3)
         decoders = _decoders(running)
         _kill(way, server, running, child, decoders)
         time.sleep(0.05)

@@ -15,7 +15,7 @@ from psycopg import pq
 
 from troubadour.record.core.journal import STOP, Journal, Lookup, shared
 from troubadour.record.core.segments import create, open_journal
-from troubadour.record.errors import RecordError
+from troubadour.record.errors import RecordError, Unasked
 from troubadour.record.postgres.capture import capture, writing_functions
 from troubadour.record.postgres.certificate import Certified
 from troubadour.record.postgres.wal import WalOrder
@@ -52,7 +52,7 @@ class CommitTimes:
             return [next(known) if of == now else None for _, of in tickets]
         except (psycopg.Error, RecordError) as error:
             told = f"{len(tickets)} transactions are logged without commit time: {one_line(error)}"
-            raise RecordError(told) from error
+            raise Unasked(told) from error
 
     def close(self) -> None:
         """Close the connection."""

@@ -22,7 +22,7 @@ from troubadour.record.core.appending import AppendedFile
 from troubadour.record.core.journal import STOP, Lookup
 from troubadour.record.core.segments import begin_segment
 from troubadour.record.core.unroll import complete
-from troubadour.record.errors import RecordError
+from troubadour.record.errors import RecordError, Unasked
 from troubadour.record.proxy.carrier.loop import Carrier
 from troubadour.record.proxy.carrier.writing import Writing
 from troubadour.record.proxy.decode.making import make_log
@@ -131,6 +131,8 @@ def _finish(
     times = lookup()
     try:
         complete(make_log(plain, path, times, durable=options.durable), path)
+    except Unasked as error:
+        sys.stderr.write(f"troubadour: {error}\n")
     except (OSError, LogError) as error:
         raise RecordError(f"{path}: the log cannot be made ({error}): `troubadour log repair` tries again") from error
     finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from troubadour.model.log import LogError
 from troubadour.record.core.unroll import complete
-from troubadour.record.errors import RecordError
+from troubadour.record.errors import RecordError, Unasked
 from troubadour.record.postgres.log import CommitTimes
 from troubadour.record.proxy.decode.making import make_log
 
@@ -41,7 +41,10 @@ def main() -> int:
 
     path, target = Path(orders["path"]), Path(orders["target"])
     try:
-        complete(make_log(path, target, lookup, wait, durable=orders["durable"]), target)
+        try:
+            complete(make_log(path, target, lookup, wait, durable=orders["durable"]), target)
+        except Unasked as error:  # the lines are written all the same
+            sys.stderr.write(f"troubadour: {error}\n")
         if target != path:
             path.unlink()
     except (RecordError, LogError, OSError) as error:

@@ -163,7 +163,9 @@ class Execution:
             if current is not None and transactions.explicit:
                 transactions.lose("a transaction ended that nothing has ended", invoked)
             elif current is not None:
-                transactions.end("aborted" if transactions.failed else "committed", None, returned)
+                # several statements were ended by something of its own, Sync or the end of the text
+                end = invoked if len(current) > 1 else None
+                transactions.end("aborted" if transactions.failed else "committed", end, returned)
             transactions.found(returned)
         elif current is None or not transactions.explicit:
             transactions.lose("a transaction is open that nothing has begun", invoked)
