@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills profiles replayed mixed ambiguity taint round-trip
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip
 
 setup: $(STAMP)
 
@@ -137,6 +137,12 @@ kills: $(STAMP)
 	$(PY) -m benchmarks.recording.kills lost
 	$(PY) -m benchmarks.recording.killed full
 	$(if $(SMALL),$(PY) -m benchmarks.recording.killed full --folder $(SMALL))
+
+# Clients of several languages through the recording proxy, each log beside its server's own; the proxy, its server and
+# its clients killed 300 times; what it costs. Into the tables of their page; 40 minutes. PARTS="clients cost" for some.
+proxy: $(STAMP)
+	for part in $(or $(PARTS),clients kills cost); do \
+	  $(PY) -m benchmarks.recording.proxied $$part --page docs/recording.md $(ARGS) || exit 1; done
 
 # Every shipped protocol at every level: proved, refuted or open, with seconds.
 protocols: $(STAMP)

@@ -45,7 +45,7 @@ from troubadour.model.log import Log
 from troubadour.record.core.unroll import unroll
 from troubadour.record.proxy import raw
 from troubadour.record.proxy.decode.making import make_log, records
-from troubadour.record.proxy.postgres.copying import plain_tables
+from troubadour.record.proxy.postgres.copying import Copy, plain_tables
 from troubadour.record.proxy.postgres.framing import Framing
 from troubadour.record.proxy.postgres.messages import message
 from troubadour.record.proxy.postgres.texts import pieces
@@ -426,6 +426,19 @@ def test_statements_are_told_apart() -> None:
     for text, expected in texts.items():
         found = [piece.sql for piece in pieces(text)]
         assert found == expected if expected is not None else len(found) == 2, text
+
+
+def test_copy_is_told_in_the_form_that_it_has_by_default() -> None:
+    for options in ("", " WITH (FORMAT text)", " WITH DELIMITER AS '\t' NULL AS '\\\\N'".replace("\\\\", "\\")):
+        copy = Copy()
+        copy.given(b"1\\tx\n2\t\\N\n".replace(b"\\t", b"\t"))
+        told = copy.statements(f"COPY t (a, b) FROM STDIN{options}", "utf-8", frozenset({"t"}))
+        assert told == [("INSERT INTO t (a, b) VALUES ('1', 'x'), ('2', NULL)", 2)], options
+    for options in (" CSV", " WITH (FORMAT binary)", " DELIMITER ','", " NULL ''"):
+        assert Copy().statements(f"COPY t FROM STDIN{options}", "utf-8", frozenset({"t"})) is None
+    assert Copy().statements("COPY (SELECT a FROM t) TO STDOUT (FORMAT csv)", "utf-8", frozenset()) == [
+        ("SELECT a FROM t", None)
+    ]
 
 
 def test_copy_into_other_tables_is_left_as_it_is() -> None:

@@ -85,7 +85,7 @@ def app(log: str, unwritable: str, durable: bool, command: tuple[str, ...]) -> N
 
 @record.command()
 @click.option("--listen", required=True, metavar="HOST:PORT", help="Where clients connect; port 0: any that is free.")
-@click.option("--server", required=True, metavar="DSN", help="The server: host=... or postgresql://...")
+@click.option("--server", required=True, metavar="DSN", help="The server: host=..., postgresql://..., mysql://...")
 @click.option("--log", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Where the log goes.")
 @click.option(
     "--commit-order",

@@ -18,7 +18,8 @@ ROWS = 1000
 _NAME = r'(?:[A-Za-z_][\w$]*|"(?:[^"]|"")+")'
 _FROM = re.compile(
     rf"COPY\s+(?P<table>{_NAME}(?:\s*\.\s*{_NAME})?)\s*(?P<columns>\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\))?\s*FROM\s+STDIN"
-    r"(?:\s+(?:WITH\s*)?(?:\(\s*(?:FORMAT\s+'?text'?|FREEZE(?:\s+\w+)?)\s*\)|FREEZE)?)?\s*$",
+    r"(?:\s+(?:WITH\s*)?(?:\(\s*(?:FORMAT\s+'?text'?|FREEZE(?:\s+\w+)?)\s*\)|FREEZE"
+    r"|DELIMITER\s+(?:AS\s+)?(?:E'\\t'|'\t')\s*(?:NULL\s+(?:AS\s+)?(?:E'\\\\N'|'\\N'))?)?)?\s*$",
     re.IGNORECASE,
 )
 _TO = re.compile(

@@ -20,6 +20,12 @@ _CONFIG = re.compile(
     r"(?:'?f(?:alse)?'?|'?off'?)",
     re.IGNORECASE,
 )
+_ZONE = re.compile(
+    r"SET\s+(?:SESSION\s+|LOCAL\s+)?TIME\s*ZONE\s*(?:=|TO\b)?\s*(?:INTERVAL\s*)?"
+    r"'?(?P<zone>[\w/+:-]+)'?(?:\s+HOUR\s+TO\s+MINUTE)?\s*$",
+    re.IGNORECASE,
+)
+_UTC = frozenset({"utc", "etc/utc", "gmt", "etc/gmt", "0", "+00:00", "00:00", "+00", "zulu"})
 _RESET = re.compile(
     r"(?:DISCARD\s+ALL|RESET\s+(?:ALL|(?P<name>default_transaction_(?:isolation|read_only))))\s*$", re.IGNORECASE
 )
@@ -29,8 +35,10 @@ _TRUE = frozenset({"on", "true", "yes", "1", "t"})
 class Defaults:
     """Of one session."""
 
-    def __init__(self, transactions: Transactions) -> None:
+    def __init__(self, transactions: Transactions, zone: str) -> None:
+        """`zone`: the time zone of the log."""
         self._transactions = transactions
+        self._is_utc = zone.lower() in _UTC
         self._first: tuple[str | None, bool | None] = (transactions.level, transactions.read_only)
 
     def begin(self, isolation: str | None, read_only: str | None) -> None:
@@ -52,6 +60,9 @@ class Defaults:
             if match is not None:
                 self._set(match["name"].lower(), match["value"].strip().lower())
                 return True
+            zone = _ZONE.match(piece.sql)
+            if zone is not None and self._is_utc and zone["zone"].lower() in _UTC:
+                return True  # it is so already
         elif word in ("RESET", "DISCARD"):
             match = _RESET.match(piece.sql)
             if match is not None:

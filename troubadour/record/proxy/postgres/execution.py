@@ -39,7 +39,7 @@ class Execution:
         self._transactions = transactions
         self._reading = reading
         self._tables = tables
-        self._defaults = Defaults(transactions)
+        self._defaults = Defaults(transactions, str(begun.get("timezone", "UTC")))
         self._cursors = Cursors()
 
     def done(self, piece: Piece, made: Made, times: Times, tag: bytes, answer: Answer, copy: Copy | None) -> None:
