@@ -90,7 +90,8 @@ class Transactions:
         said = b',"sno":%d' % (self._number - 1)
         self.records.append(
             (
-                WHOLE, self.session, self._number, current.invoked, current.level, current.read_only, current.opening(),
+                WHOLE, self.session, self._number, current.invoked, current.level, current.read_only,
+                current.snapshot_at if current.begin is None else (current.snapshot_at, *current.begin),
                 current.statements, status, invoked, returned, error, ticket,
                 self.lifetime if ticket is not None else None, said,
             )
