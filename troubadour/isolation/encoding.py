@@ -1,8 +1,8 @@
 """The commit tests as formulas (paper Fig. 7; DESIGN §4). Does not know how the formulas are decided.
 
 RMR, ROS and NFR cost nothing here: they are the horizon and the sharing of read identities that the execution was
-given (§6.4). What is left to say is that the atoms of a read form a chain, that nobody overwrites unseen changes, and
-that keys hold in every state.
+given (§6.4). What is left to say is that the atoms of a read form a chain, that no transaction overwrites unseen
+changes, and that keys hold in every state.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def nothing_merged(states: StateMap, view: GuardedStates, writes: WriteMap) -> I
 
 
 def no_newer_version(states: StateMap, view: GuardedStates, writes: WriteMap) -> Iterator[Guard]:
-    """NWC by versions, for each row written: nobody wrote it, to whatever value, after the snapshot."""
+    """NWC by versions, for each row written: no transaction wrote it, to whatever value, after the snapshot."""
     del states
     for row, version in writes.items():
         written = version.written if isinstance(version, Guarded) else TRUE

@@ -141,7 +141,7 @@ class _Search:
     def _views(self, replay: Replay, transaction: Transaction) -> Iterator[tuple[TransactionView, Replay]]:
         """The views under which the transaction can come next, with the replay that has it; one for each set of writes,
         for each least set of transactions seen where that matters, and for each snapshot where it matters what that
-        misses: nothing else of a view does to those that follow, and who sees it has to see the less."""
+        misses: nothing else of a view does to those that follow, and a transaction that sees it has to see the less."""
         seen: list[tuple[Writes, frozenset[int], int]] = []
         serial = level_of(transaction, self._log, self._isolation).serial
         for view, longer in self._accepted(replay, transaction):

@@ -1,7 +1,7 @@
 """The oracle's word on an anomaly found in a real run: the core alone, among what really happened (DESIGN §10).
 
 A log is audited at the level that it ran at, which gives its states. The sub-log begins in the state that was there
-when the first of the core began; whoever else committed until the last of the core was over is a transaction that
+when the first of the core began; any other that committed until the last of the core was over is a transaction that
 writes the rows that it wrote, as values; or, where a core was found in one order only, may be there as it was. Does not
 know how the violation was found.
 """

@@ -1,6 +1,6 @@
 """Counted rows in a history: moments at which a count was seen, and what is forced by adding up.
 
-Whoever sees a lower count comes before whoever sees a higher one; those that see the same one have the same writers
+A reader of a lower count comes before a reader of a higher one; those that see the same one have the same writers
 before them, and these add up to it. `inference.counted` says which rows are counted. Does not know the graph that the
 edges go into, nor which writers of a count come first.
 """
@@ -39,7 +39,7 @@ class Counter:
     """What all may add together."""
 
     def add_up(self) -> None:
-        """Take over who adds how much."""
+        """Take over which transaction adds how much."""
         amounts: dict[int, int] = {}
         for event, amount in self.adds.items():
             amounts[amount] = amounts.get(amount, 0) | 1 << event

@@ -139,7 +139,7 @@ def bits_of(numbers: Iterable[int]) -> int:
 
 
 class _Versions:
-    """Who may have left what at a place."""
+    """Which transactions may have left what at a place."""
 
     def __init__(self, initial: Known) -> None:
         self.initial = initial
@@ -267,7 +267,7 @@ class _Maker:
                 self._history.written.setdefault(event, []).append(self._number[place])
 
     def _count(self) -> None:
-        """Find the rows that are only counted. A write is of the newest version where nobody may overwrite what was
+        """Find the rows that are only counted. A write is of the newest version where none may overwrite what was
         not seen, or all see the newest state."""
         level = self._rules.level
         newest = (self._rules.latest and not self._rules.any_version) or self._rules.views

@@ -177,7 +177,7 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
 
 
 def _left(conflict: RowConflict, name: Callable[[int], str]) -> str:
-    """Who left what in a row that was read."""
+    """Which transaction left what in a row that was read."""
     if not conflict.versions or len(conflict.versions) > 3:
         return ""
     parts: list[str] = []

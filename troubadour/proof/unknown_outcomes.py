@@ -22,7 +22,7 @@ FEW = 2
 
 
 def writers(problem: Problem) -> list[int]:
-    """Those of unknown outcome whose fate can matter to others: whoever only reads is not seen by anybody."""
+    """Those of unknown outcome whose fate can matter to others: a read-only transaction is not seen by any."""
 
     def only_reads(item: int) -> bool:
         programs = [statement.program for statement in problem.prepared(item).statements]

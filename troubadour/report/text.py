@@ -49,13 +49,13 @@ _SCOPE = {
     Scope.CERTIFICATE: "the execution that the database's certificate tells of",
 }
 LEVELS = {
-    "read-uncommitted": "each row read is of some version that somebody wrote, own writes first",
+    "read-uncommitted": "each row read is of some version that a transaction wrote, own writes first",
     "read-committed": "each row read is of some earlier committed state, own writes first",
     "read-atomic": "a transaction sees others whole or not at all, all its reads the same ones",
     "update-atomic": "a transaction sees others whole or not at all, and overwrites nothing that it has not seen",
-    "causal": "who sees a transaction sees what that one saw, and what its session had committed before",
-    "parallel-snapshot": "who sees a transaction sees what that one saw, and what its session had committed before; "
-    "nothing is overwritten unseen",
+    "causal": "a transaction that sees another one sees what that one saw, and what its session had committed before",
+    "parallel-snapshot": "a transaction that sees another one sees what that one saw, and what its session had "
+    "committed before; nothing is overwritten unseen",
     "prefix": "a transaction reads one committed state, no older than what its session had committed",
     "snapshot": "a transaction reads one committed state, and overwrites nothing that changed since",
     "session-snapshot": "a transaction reads one committed state, no older than what its session had committed, and "

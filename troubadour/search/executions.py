@@ -65,7 +65,7 @@ class Executions(Everything):
         self.failure: Failure | None = None
 
     def _only_reads(self, item: int) -> bool:
-        """Whether it is in nobody's way, wherever it stands: it writes and locks nothing."""
+        """Whether it constrains no other, wherever it stands: it writes and locks nothing."""
         programs = [statement.program for statement in self.problem.prepared(item).statements]
         locks = any(" for " in f" {s.sql.lower()} " for s in self.problem.transaction(item).statements)
         return not locks and all(program is None or program.read_only for program in programs)
@@ -79,7 +79,7 @@ class Executions(Everything):
         for item in upcoming:
             if item in placed or item in self._passive:
                 continue
-            # who stands before one that must precede it has no place any more
+            # a transaction before one that must precede it has no place any more
             before = [other for other in wanted if other != item and must_precede(problem, other, item)]
             if not before:
                 acting.append(item)

@@ -146,7 +146,7 @@ class Everything:
 
     def _reached(self) -> object:
         """Who is placed, and what they made of each row, one after the other: of two that left it alike one may not be
-        read by somebody who was answered before its commit was sent."""
+        read by a transaction that was answered before its commit was sent."""
         trace, made = self.trace, defaultdict[str, list[object]](list)
         for position, placement in enumerate(trace.placements, 1):
             for row in trace.states.written_at(position):

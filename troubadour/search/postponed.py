@@ -1,7 +1,7 @@
 """Transactions without a place at their turn, which wait until those around them have theirs (DESIGN §6, §8).
 
-From aborted ones nothing follows, so they are in nobody's way; of the others those that come next tell what they saw.
-Does not know who may wait, nor how the order is changed where there is no place at all.
+From aborted ones nothing follows, so they constrain no other transaction; of the others those that come next tell
+what they saw. Does not know which may wait, nor how the order is changed where there is no place at all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Late:
         self._waiting[number] = item
 
     def clear(self) -> None:
-        """Nobody waits any more."""
+        """No transaction waits any more."""
         self._waiting.clear()
 
     def verified(self, number: int) -> int:
@@ -39,7 +39,7 @@ class Late:
         return min([number, *self._waiting])
 
     def place(self) -> None:
-        """Place next whoever can be."""
+        """Retry the postponed transactions."""
         for number, item in [*self._waiting.items()]:
             by_row = self._frontier.problem.levels[item].scope is Scope.ROW
             runs = None if by_row else SOME

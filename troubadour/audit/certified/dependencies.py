@@ -93,7 +93,7 @@ class _Dependencies:
             self._reads.append(placement.choices.state)
         self._missed_by: dict[int, list[int]] = defaultdict(list)
         self._together: set[tuple[int, int]] = set()
-        """Who missed which commit that changes its answers together with others only."""
+        """Which transactions missed which commit that changes their answers together with others only."""
         self._vague: set[int] = set()
         """Those that it is not known of how they would go on another state."""
         for position, last in enumerate(self._last_concurrent()):
@@ -136,7 +136,7 @@ class _Dependencies:
         self._lowest = 1
 
     def before(self, position: int, placed: list[bool], *, exactly: bool) -> Iterator[int]:
-        """Those that must stand before the one at a position: who missed its commit, and what it depends on."""
+        """Those that must stand before the one at a position: all that missed its commit, and what it depends on."""
         yield from self._missed_by[position]
         while self._lowest < len(placed) and placed[self._lowest]:
             self._lowest += 1

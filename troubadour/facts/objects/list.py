@@ -399,7 +399,7 @@ class _Maker:
         return found[wanted]
 
     def _overwriting(self, reads: Ints, version: Ints) -> None:
-        """Who reads a version and then appends makes a later one."""
+        """A transaction that reads a version and then appends makes a later one."""
         accesses, found = self.accesses, self.found
         visit = accesses.visit[reads]
         first = np.ones(len(visit), np.bool_)

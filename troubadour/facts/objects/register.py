@@ -55,7 +55,7 @@ def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, lis
     reads = Reads(accesses.txn[outer[single]], outer[single], found)
     several = np.flatnonzero(count_others > 1)
     choices = _choices(accesses, outer, several, version[by_value], first, count, own)
-    # who reads a version and then writes makes a later one
+    # a transaction that reads a version and then writes makes a later one
     visit = accesses.visit[reads.at]
     first_read = np.ones(len(visit), np.bool_)
     first_read[1:] = visit[1:] != visit[:-1]

@@ -1,7 +1,7 @@
 """Rows whose writers only count: what a read of one tells by its number alone (ENGINE, increments).
 
 Where every transaction that may write a row adds to one of its columns, all in one direction, and leaves the others as
-they are, the number that is read says how much was added before it, whoever added it. Does not know any order.
+they are, the number that is read says how much was added before it, by whatever transactions. Does not know any order.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Clock:
         writers: tuple[bool, bool] = (False, False),
     ) -> None:
         """`over` and `begun` name a moment and the field of `Times` that bounds it; `writers`: whether only those are
-        meant that wrote something (who wrote nothing is in no state's way)."""
+        meant that wrote something (a read-only transaction changes no state)."""
         self._name = name
         self._writers = writers
         self._over_moment, over_field = over

@@ -1,8 +1,8 @@
 """What one connection does, transaction by transaction, on its way into a journal (CONTRACT §1; paper §3.1, *o*).
 
-Statements are kept as they come. Before the COMMIT of those who wrote, and after the end of the others, they go into
+Statements are kept as they come. Before the COMMIT of those that wrote, and after the end of the others, they go into
 the journal in one record, as raw as they are: nothing is made of them before the log is finished (`unroll`). Does not
-know the DBMS: its recorder says what begins and ends a transaction, and who writes.
+know the DBMS: its recorder says what begins and ends a transaction, and what writes.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ class Tape:
         wanted. `said`: what the DBMS told of it, as fields that begin with a comma."""
         transcript, self.current = self.current, None
         if transcript is None or not (transcript.statements or transcript.intended):
-            return  # who did nothing has seen nothing
+            return  # a transaction that did nothing has seen nothing
         if transcript.missed:
             if status != "aborted":
                 self._journal.missed()

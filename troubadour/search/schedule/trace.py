@@ -66,7 +66,7 @@ class Trace:
         return len(self.placements)
 
     def item_at(self, position: int) -> int:
-        """Who has a position (from 1)."""
+        """The transaction that has a position (from 1)."""
         return self.placements[position - 1].item
 
     def forget(self) -> None:

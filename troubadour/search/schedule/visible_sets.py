@@ -1,6 +1,6 @@
 """Which transactions one sees, where that need not be a state (Cerone et al. 2015, VIS; DESIGN §4).
 
-A concrete run shows what it *needs* to see: whoever wrote the versions that it took. All else may be seen or not, so
+A concrete run shows what it *needs* to see: the writers of the versions that it took. All else may be seen or not, so
 what is hidden from one transaction is hidden, where sets are closed, together with all that need it, and nothing more.
 Does not know how sets are encoded for the solver.
 """
@@ -97,7 +97,7 @@ def _taken(trace: Trace, view: ConcreteView, choices: Choices) -> set[int]:
 
 
 def least(trace: Trace, candidates: list[Candidate]) -> list[Candidate]:
-    """Of runs that write the same, those that need to see least: whoever sees them need not see more."""
+    """Of runs that write the same, those that need to see least: a run that sees them need not see more."""
     if len(candidates) == 1:
         return candidates
     found: list[tuple[Needs, Candidate]] = []

@@ -82,7 +82,7 @@ class AbstractEncoder(Encoder):
         return possible
 
     def writers_for(self, items: Collection[int]) -> frozenset[int]:
-        """Who may have written a row that one of these looked at or wrote."""
+        """The transactions that may have written a row which one of these looked at or wrote."""
         return frozenset(
             writer for item in items for row in self.looked_at[item] for writer in self._writers.get(row, ())
         )
@@ -112,7 +112,7 @@ def is_refuted_after(trace: Trace, order: Sequence[int], kept: Collection[int]) 
 def refuting_set(
     problem: Problem, order: Sequence[int], unknown: Collection[int] = frozenset()
 ) -> frozenset[int] | None:
-    """Items that rule the last observation out by themselves: the last, whoever may have written what it looks at,
+    """Items that rule the last observation out by themselves: the last, whatever may have written what it looks at,
     and so on, as far as it takes. None where it is not refuted this way. Those in `unknown` stay open."""
     everything = frozenset(order) - frozenset(unknown)
     if not is_refuted(problem, order, everything):

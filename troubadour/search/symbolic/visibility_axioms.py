@@ -1,6 +1,6 @@
-"""What ties together whom the transactions see, as formulas (Cerone et al. 2015, TRANSVIS and SESSION).
+"""What ties together which others the transactions see, as formulas (Cerone et al. 2015, TRANSVIS and SESSION).
 
-Who stands open passes nothing on: that only admits more. Does not know what anybody wrote.
+A transaction that stands open passes nothing on: that only admits more. Does not know what any wrote.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def closed(encoder: Encoder, encoded: Encoded) -> Iterator[Guard]:
-    """The conditions on whom a transaction, about to be placed, sees where that need be no state."""
+    """The conditions on which others a transaction, about to be placed, sees where that need be no state."""
     problem, trace = encoder.problem, encoder.trace
     level, view = problem.levels[encoded.item], encoded.view
     if level.session:

@@ -81,7 +81,7 @@ class ReachableNumbers(AbstractEncoder):
         return SeenNumbers(self, item, conj(*encoded.guards), frozenset(encoded.view.looked_at))
 
     def _forget_writes(self) -> None:
-        """Those who wrote before others had inserted or deleted rows are asked again; what they add counts once."""
+        """Those that wrote before others had inserted or deleted rows are asked again; what they add counts once."""
         for reaches in self.reaches.values():
             for reach in reaches:
                 reach.added.clear()
@@ -202,7 +202,7 @@ def _applies(problem: Problem) -> bool:
 
 
 def numbers_of_all(problem: Problem) -> ReachableNumbers | None:
-    """What rows may have been, whoever wrote, found once; None where that is not known. Raises OutOfTime."""
+    """What rows may have been, whatever wrote them, found once; None where that is not known. Raises OutOfTime."""
     if not _applies(problem):
         return None
     if None not in problem.numbers:

@@ -1,4 +1,4 @@
-"""What one column of one row can ever have been, whoever wrote it, and in whatever order (paper §8.1, RQ1).
+"""What one column of one row can ever have been, whatever wrote it, and in whatever order (paper §8.1, RQ1).
 
 A version is a number that was set, or the initial one, in this column or in one that it was copied from, and then some
 transactions added to it. Each does so at most once on the way, as it reads what others committed before it: so the

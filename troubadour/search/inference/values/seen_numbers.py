@@ -22,7 +22,7 @@ from troubadour.search.inference.values.sums import may_add_up
 
 
 class Numbers(Protocol):
-    """What rows can have had: `found`, and who may have written them."""
+    """What rows can have had: `found`, and which transactions may have written them."""
 
     found: Reaches
     writers: dict[RowHistory, set[int]]

@@ -2,7 +2,7 @@
 
 Where a transaction reads the state at its start, all that was over by then stands before that state, readers too; so a
 reader that stands late, though it saw nothing of the latest commits, would make those that begin after it see these.
-Whoever wrote nothing changes no state, so what the others read stays the same. Does not know who comes next.
+A read-only transaction changes no state, so what the others read stays the same. Does not know which comes next.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _shift(trace: Trace, placements: Sequence[Placement], place: int, position: 
     levels = trace.problem.levels
     for one in placements:
         assert one.choices is not None
-        # who must read the newest state reads the one that the moved one stands at
+        # a transaction that must read the newest state reads the one that the moved one stands at
         first = place if levels[one.item].horizon.latest else place + 1
         one.choices = _shifted(one.choices, first, position)
         if place < one.since < position:

@@ -1,6 +1,6 @@
-"""Every order of a window, by who could have committed when (DESIGN §6, item 3: depth first over session frontiers).
+"""Every order of a window, by which transaction could have committed when: depth first over session frontiers.
 
-Each transaction has a span in which it took effect; next may come whoever's span had begun before the first of the
+Each transaction has a span in which it took effect; next may come any whose span had begun before the first of the
 others' ended. A branch ends as soon as some transaction that has seen all it could see is explained by no state.
 Spans guess and never judge: what is found is a witness like any other, and what is not found is said to be open. Does
 not know why the order was wrong.
@@ -151,7 +151,7 @@ class _Weave:
             # a start hangs on which commits stand where, whatever they wrote
             return True
         if self._frontier.problem.closes:
-            # what can be seen hangs on who saw whom
+            # what can be seen hangs on which transaction saw which
             return True
         if self._horizons == {Horizon.LATEST}:
             rows = {row for place in range(self._base, len(trace)) for row in trace.states.written_at(place + 1)}
