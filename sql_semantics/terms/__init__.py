@@ -20,6 +20,7 @@ from sql_semantics.terms.scalars import (
     lift,
     same,
 )
+from sql_semantics.terms.untold import compared_either_way, either_way
 
 __all__ = [
     "FALSE",
@@ -37,8 +38,10 @@ __all__ = [
     "choose",
     "compact",
     "compare",
+    "compared_either_way",
     "conj",
     "disj",
+    "either_way",
     "evaluate",
     "evaluate_guard",
     "if_then_else",

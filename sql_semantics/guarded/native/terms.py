@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.guarded.lifting import failed
+from sql_semantics.guarded.lifting import failed, unknown_operand
 from sql_semantics.terms import (
     FALSE,
     TRUE,
@@ -24,6 +24,7 @@ from sql_semantics.terms import (
     add,
     choose,
     compare,
+    compared_either_way,
     conj,
     ite,
     items_of,
@@ -80,13 +81,14 @@ def arithmetic(op: str, type_: SqlType, dialect: Dialect, may: bool) -> Symbolic
     return apply
 
 
-def comparison(op: str, left: SqlType, right: SqlType, dialect: Dialect) -> Symbolic | None:
-    """``= <> < <= > >= is_distinct is_not_distinct``; None where a term's comparison is not modelled."""
+def comparison(op: str, left: SqlType, right: SqlType, dialect: Dialect) -> Symbolic:
+    """``= <> < <= > >= is_distinct is_not_distinct``. Where a term's comparison is not modelled it may come out
+    either way, or raises Unsupported where that is not asked for."""
     kinds = {left.kind, right.kind}
     if any(sort_key(kind) is not None for kind in kinds) or left.padded or right.padded:
-        return None
+        return _either_way(op)
     if Kind.TEXT in kinds and not equal_by_code_points(text_rule(dialect)):
-        return None
+        return _either_way(op)
     if op in ("is_distinct", "is_not_distinct"):
 
         def null_safe(a: Leaf, b: Leaf) -> Scalar:
@@ -99,6 +101,21 @@ def comparison(op: str, left: SqlType, right: SqlType, dialect: Dialect) -> Symb
         return None if a is None or b is None else truth(compare(op, a, b))
 
     return apply
+
+
+def _either_way(op: str) -> Symbolic:
+    def apply(a: Leaf, b: Leaf) -> Scalar:
+        if a is None or b is None:
+            return None if op not in _NULL_SAFE else (op == "is_distinct") is (a is not b)
+        found = compared_either_way(op, a, b)
+        if found is None:
+            raise unknown_operand(op)
+        return truth(found)
+
+    return apply
+
+
+_NULL_SAFE = frozenset({"is_distinct", "is_not_distinct"})
 
 
 def extreme(name: str, type_: SqlType, dialect: Dialect) -> Symbolic | None:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import Call
-from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, metered, neg
+from sql_semantics.ir.walks.effects import touched_tables
+from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, either_way, metered, neg
 from troubadour.isolation.levels import Scope, Visible
 from troubadour.problem.budget import BRIEFLY, HUNDREDS, MANY, MOST, Budget
 from troubadour.problem.orders import must_precede
@@ -65,7 +66,15 @@ def few_in_every_order(problem: Problem, suspects: Collection[int], meter: Meter
     members = frozenset(suspects)
     try:
         while _applies(problem, members):
-            decision = _decide(problem, members, meter)
+            try:
+                decision = _decide(problem, members, meter)
+            except Unsupported:
+                # values that nobody knows cannot be compared: those of all who may have written them are looked at
+                wider = members | _writers_beside(problem, members)
+                if wider == members:
+                    raise
+                members = wider
+                continue
             if decision.refuted:
                 # what was run may have told that the DBMS had a choice
                 proved = not decision.unknown and _applies(problem, members)
@@ -91,6 +100,30 @@ def _applies(problem: Problem, members: Collection[int]) -> bool:
     )
 
 
+def _writers_beside(problem: Problem, members: Collection[int]) -> frozenset[int]:
+    """The others that may write to a table of which the members use any, those of unknown outcome among them."""
+
+    def tables(item: int, *, written: bool) -> set[str]:
+        programs = [statement.program for statement in problem.prepared(item).statements]
+        catalog = problem.library.catalog
+        return {
+            name
+            for program in programs
+            if program is not None and not (written and program.read_only)
+            for name in touched_tables(program.statement, catalog)
+        }
+
+    used = {name for item in members for name in tables(item, written=False)}
+    others = (item for item, status in enumerate(problem.statuses) if status != "aborted" and item not in members)
+    found: set[int] = set()
+    for item in others:
+        if not used.isdisjoint(tables(item, written=True)):
+            found.add(item)
+            if len(found) + len(members) > MEMBERS:
+                break
+    return frozenset(found)
+
+
 def _minimal(problem: Problem, members: frozenset[int], meter: Meter) -> Core:
     """Leave out one after the other while the rest stays refuted; then decide it again, with heuristics off."""
     minimal = True
@@ -105,7 +138,7 @@ def _minimal(problem: Problem, members: frozenset[int], meter: Meter) -> Core:
             continue
         if decision.refuted and not decision.unknown:
             members = smaller
-        minimal = minimal and not decision.unknown
+        minimal = minimal and not decision.unknown and (decision.refuted or not decision.guessed)
     confirmed = False
     with suppress(Unsupported, TooMuchWork):
         for index in (False, True):
@@ -119,15 +152,17 @@ def _minimal(problem: Problem, members: frozenset[int], meter: Meter) -> Core:
 
 def _decide(problem: Problem, members: Collection[int], meter: Meter) -> _Decision:
     """Raises Unsupported, TooMuchWork, OutOfTime."""
-    with metered(meter.spend):
+    with metered(meter.spend), either_way() as untold:
         decision = _Decision(problem, members)
         decision.refuted = decision.refutes(tuple(sorted(members)), Answer.SATISFIABLE)
+    decision.guessed = untold.count > 0
     return decision
 
 
 class _Decision:
     """One set of members in every order. `refuted`: no order is known to be satisfiable; `unknown`: some order could
-    not be decided; `used`: the transactions of which an explanation takes a write."""
+    not be decided; `used`: the transactions of which an explanation takes a write; `guessed`: values were compared that
+    are not told, so that an order which is satisfiable need not be possible."""
 
     def __init__(self, problem: Problem, members: Collection[int]) -> None:
         """Raises Unsupported."""
@@ -141,6 +176,7 @@ class _Decision:
         self.refuted = False
         self.unknown = False
         self.used: frozenset[int] = frozenset()
+        self.guessed = False
 
     def refutes(self, left: tuple[int, ...], answer: Answer) -> bool:
         """Whether no order in which what is left follows what is placed is known to be satisfiable."""

@@ -86,14 +86,21 @@ class OpenWriters:
         """Those that may write a row that a member looks at or writes, or whose keys it compares with."""
         encoder = AbstractEncoder(Trace(self._problem))
         others = list(self._effects)
+        try:
+            self._run_all(encoder, members)
+        except Unsupported:  # what it looks at is not told where nothing is known of the others' values: anything
+            return others
+        writers = encoder.writers_for([item for item in members if item in encoder.looked_at])
+        return [item for item in others if item in writers]
+
+    def _run_all(self, encoder: AbstractEncoder, members: Collection[int]) -> None:
+        others = list(self._effects)
         for item in (*others, *sorted(members)):
             encoder.add(item, kept=False)
         # what the others write to rows that members made is met as well
         for item in (*others, *sorted(members)):
             self._problem.budget.left()
             encoder.add(item, kept=item in members)
-        writers = encoder.writers_for([item for item in members if item in encoder.looked_at])
-        return [item for item in others if item in writers]
 
     def place(self, encoder: Encoder, item: int, active: Guard) -> None:
         """Place a copy of an item next, which writes only where `active` holds."""
