@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from troubadour.record import Draws, Executor, Logic
 from troubadour.record.workload import Rows
 
+OF_A_THREAD = "INSERT INTO msgs"
+"""What is done only where the statement before it found the thread."""
+
 Step = tuple[str, Sequence[object]]
 Draw = Callable[[Draws, str], Sequence[Step]]
 
@@ -51,8 +54,11 @@ class Application:
         steps = [step for _ in range(random.randint(1, 3)) for step in self.drawn(random, self.dialect)]
 
         def logic(executor: Executor) -> None:
+            rows: Sequence[object] = ()
             for sql, params in steps:
-                executor.execute(sql, params)
+                if sql.startswith(OF_A_THREAD) and not rows:
+                    continue  # the thread is gone
+                rows = executor.execute(sql, params).rows
 
         return logic
 
@@ -166,24 +172,26 @@ INVENTORY = Application(
 
 
 def _threads(random: Draws, dialect: str) -> Sequence[Step]:
-    del dialect
     thread, kind = random.randint(1, 6), random.random()
     if kind < 0.3:
         return (
             ("UPDATE threads SET posts = posts + 1 WHERE id = $1", (thread,)),
             ("SELECT posts FROM threads WHERE id = $1", (thread,)),
         )
-    if kind < 0.5:
+    if kind < 0.45:
         message = random.fresh()
+        insert = "INSERT INTO msgs (id, thread, body) VALUES ($1, $2, $3)"
+        lock = "LOCK IN SHARE MODE" if dialect == "mysql" else "FOR SHARE"
         return (
-            ("INSERT INTO msgs (id, thread, body) SELECT $1, id, $2 FROM threads WHERE id = $3", (message, "b", thread))
-            if random.random() < 0.1
-            else ("UPDATE msgs SET body = $1 WHERE thread = $2", (f"b{message}", thread)),
+            (f"SELECT posts FROM threads WHERE id = $1 {lock}", (thread,)),
+            (insert, (message, thread, f"b{message}")),
         )
-    if kind < 0.57:
+    if kind < 0.52:
+        return (("UPDATE msgs SET body = $1 WHERE thread = $2", (f"b{random.fresh()}", thread)),)
+    if kind < 0.56:
         return (("DELETE FROM threads WHERE id = $1", (thread,)),)
     if kind < 0.64:
-        return (("INSERT INTO threads (id, posts) SELECT 7 + $1, 0", (random.fresh(),)),)
+        return (("INSERT INTO threads (id, posts) VALUES ($1, 0)", (random.fresh(),)),)
     if kind < 0.72:
         return (("DELETE FROM msgs WHERE thread = $1 AND body = $2", (thread, "b")),)
     if kind < 0.82:

@@ -26,6 +26,7 @@ from sql_semantics.run import Arguments, compile_statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId, View
+from troubadour.facts.rows.joined import sides_of
 from troubadour.facts.rows.picked import Picked, picked_by
 
 _TRUE = Const(True, BOOLEAN)
@@ -47,13 +48,15 @@ class Does(Enum):
 class Grouped:
     """How a query puts rows together whose shares are shown instead: the first `keys` columns of a share are those of
     its group, then come, for each aggregate, its arguments and its filter from `starts[n]` on. `outputs`: by output
-    column its place among keys and aggregates; None for another expression. `having`: some groups may not be shown."""
+    column its place among keys and aggregates; None for another expression. `having`: some groups may not be shown;
+    `empty`: some may be shown that no row is of."""
 
     keys: int
     aggregates: tuple[Aggregate, ...]
     starts: tuple[int, ...]
     outputs: tuple[int | None, ...]
     having: bool
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +66,7 @@ class Part:
     it fails where its key is taken, `conditional` that it may do nothing then. `maybe`: it may as well pass a row over,
     by what other rows tell; `blurs`: what it leaves in a row is not told. `strict`: the same where a row that it
     changes is then as the subqueries saw it; `least`: a query of the rows of which it meets the one of the smallest
-    key, or the largest."""
+    key, or the largest. `columns`: those of the answer that it tells of (empty: all)."""
 
     table: str
     does: Does
@@ -77,6 +80,7 @@ class Part:
     maybe: bool = False
     blurs: bool = False
     cut: bool = False
+    columns: tuple[int, ...] = ()
     strict: Part | None = None
     least: tuple[Part, bool] | None = None
 
@@ -93,12 +97,14 @@ class Cascade:
 class Local:
     """What is known of a statement: the `parts` that it is made of, all of one table, which do all that it counts and
     shows. `changes` and `adds`: tables in which it may besides change any row, or add rows of any key. `cascades`: what
-    foreign keys do about the rows that it deletes. Nothing of a query that is not followed."""
+    foreign keys do about the rows that it deletes. `joined`: what a join's answer says of each of its tables. Nothing
+    of a query that is not followed."""
 
     parts: tuple[Part, ...] = ()
     changes: frozenset[str] = frozenset()
     adds: frozenset[str] = frozenset()
     cascades: tuple[Cascade, ...] = ()
+    joined: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,8 @@ def _local(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dia
     statement, catalog = program.statement, program.catalog
     if isinstance(statement, NoEffect):
         return Local()
+    if isinstance(statement, Select) and len(statement.sources) > 1:
+        return Local(joined=_joined(statement, catalog, tables, dialect))
     written = written_tables([statement], catalog)
     parts = _parts(statement, catalog, tables, dialect)
     if any(_reaches_itself(part.table, catalog) for part in parts if part.does is not Does.READS):
@@ -143,11 +151,28 @@ def _local(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dia
             and key.on_delete in ("cascade", "set null")
             and not _acts_further(child.name, catalog)
         ]
+    if parts and _keeps_references(statement, catalog):
+        return Local(parts)
     own = {part.table for part in parts} | {cascade.table for cascade in cascades}
     changes = frozenset(name for name, action in written if action not in ("insert", "truncate") and name not in own)
     adds = frozenset(name for name, action in written if action == "insert" and name not in own)
     changes |= frozenset(name for name, action in written if action == "truncate")
     return Local(parts, changes, adds, tuple(cascades))
+
+
+def _keeps_references(statement: Statement, catalog: Catalog) -> bool:
+    """Whether nothing that rows refer to is changed or deleted."""
+    match statement:
+        case Update(table=table, assignments=assignments):
+            pass
+        case Insert(table=table, conflict=None):
+            assignments = ()
+        case Insert(table=table, conflict=conflict) if conflict is not None and conflict.action != "replace":
+            assignments = conflict.assignments
+        case _:
+            return False
+    changed = {column for column, _ in assignments}
+    return not any(changed & set(key.parent_columns) for _, key in catalog.references_to(table))
 
 
 def _acts_further(table: str, catalog: Catalog) -> bool:
@@ -222,7 +247,10 @@ def _inserted(
     statement: Insert, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect, *, foreign: bool
 ) -> tuple[Part, ...]:
     conflict = statement.conflict
-    if statement.query is not None or statement.listed is not None or len(statement.rows) > PARTS:
+    query = statement.query
+    if query is not None and (not isinstance(query, Select) or query.sources):
+        return ()
+    if statement.listed is not None or len(statement.rows) > PARTS:
         return ()
     table = catalog.tables[statement.table]
     if conflict is not None:
@@ -233,6 +261,8 @@ def _inserted(
     conditional = conflict is not None and (conflict.action == "nothing" or conflict.where is not None)
     shows = statement.returning is not None
     more = {"plain": conflict is None, "conditional": conditional}
+    if query is not None:
+        return (_part(statement, table.name, Does.INSERTS, catalog, dialect, shows, **more),)
     return tuple(
         _part(replace(statement, rows=(row,)), table.name, Does.INSERTS, catalog, dialect, shows, **more)
         for row in statement.rows
@@ -298,6 +328,31 @@ def _selected(
     cut = statement.limit is not None or statement.offset is not None
     more = {"grouped": grouped, "distinct": statement.distinct, "skips": statement.skip_locked, "cut": cut, **beside}
     return (_part(query, table, does, catalog, dialect, True, **more),)
+
+
+def _joined(
+    statement: Select, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect
+) -> tuple[Part, ...]:
+    """What a join says of each of its tables; nothing where that is not told."""
+    if has_subquery(statement) or draws(statement, catalog) or reached([statement], catalog):
+        return ()
+    found: list[Part] = []
+    for side in sides_of(statement, tables):
+        grouped = None
+        if side.refers is not None:
+            outputs: list[int | None] = [None] * len(statement.outputs)
+            outputs[side.refers] = 0
+            for number, (_, column) in enumerate(side.counts):
+                outputs[column] = 1 + number
+            aggregates = tuple(statement.aggregates[place] for place, _ in side.counts)
+            starts = tuple(range(1, 1 + len(aggregates)))
+            grouped = Grouped(1, aggregates, starts, tuple(outputs), having=True, empty=True)
+        more = {"grouped": grouped, "distinct": side.repeats, "maybe": side.maybe, "columns": side.columns}
+        try:
+            found.append(_part(side.query, side.table, Does.READS, catalog, dialect, True, **more))
+        except Unsupported:
+            continue
+    return tuple(found)
 
 
 def _taken_apart(statement: Select) -> tuple[tuple[OutputColumn, ...], Grouped]:

@@ -151,6 +151,15 @@ class RowPrograms:
         found = local_of(statement.program, self.tables.keys, self.problem.library.dialect)
         program.changes |= found.changes
         program.adds |= found.adds
+        for part in found.joined:
+            told = told_by(statement, (part,), self.tables)
+            shape = self._shape(part, statement.arguments)
+            places = self._places(part, statement.arguments)
+            step = Step(statement.index, part, statement.arguments, shape, places, told, idle=False, alone=False)
+            program.steps.append(step)
+        self.local += bool(found.joined)
+        if found.joined:
+            return
         if not found.parts:
             self._give_up(program, statement)
             return

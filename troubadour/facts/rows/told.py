@@ -89,6 +89,8 @@ def told_by(statement: PreparedStatement, parts: Sequence[Part], tables: Tables)
     rows = results[0].rows
     if rows is None or not results[0].plain:
         return told
+    if part.columns:
+        rows = [tuple([row[column] for column in part.columns]) for row in rows]
     if part.grouped is not None:
         _of_groups(told, part.grouped, rows, tables)  # type: ignore[arg-type]  # nothing is redacted
         return told
@@ -144,9 +146,9 @@ def _of_groups(told: Told, grouped: Grouped, rows: Sequence[Row], tables: Tables
 
     absent = inf if grouped.having else 0
     if grouped.keys:
-        told.counted.append(
-            Counted(group_of, dict.fromkeys(groups, 1), {_VAGUE: inf, **dict.fromkeys(groups, inf)}, absent, "group")
-        )
+        low: dict[Hashable, float] = dict.fromkeys(groups, 0 if grouped.empty else 1)
+        high: dict[Hashable, float] = {_VAGUE: inf, **dict.fromkeys(groups, inf)}
+        told.counted.append(Counted(group_of, low, high, absent, "group"))
     for number, aggregate in enumerate(grouped.aggregates):
         column = places.get(grouped.keys + number)
         if column is not None and not aggregate.distinct:

@@ -270,11 +270,11 @@ class _Propagation:
         for item in self._facts.items:
             if item in self._optional or item not in self._kept:
                 continue
-            by_statement: dict[int, list[Step]] = defaultdict(list)
+            by_statement: dict[tuple[int, str], list[Step]] = defaultdict(list)
             for step in self._of[item].steps:
                 if step.told.something and not self._is_untold(step):
-                    by_statement[step.statement].append(step)
-            for statement, steps in by_statement.items():
+                    by_statement[step.statement, step.part.table].append(step)
+            for (statement, _), steps in by_statement.items():
                 self._readers.append(_Reader(item, statement, steps[0].part.table, steps, steps[0].told))
 
     def _propagate(self, derived: Derived) -> None:
