@@ -44,7 +44,11 @@ def _writing(seed: int, level: str) -> tuple[Log, SqlLibrary] | None:
     return None if LEVELS[level].dialect not in (None, "postgres") else (writes.random_log(seed), writes.library())
 
 
-MAKERS: dict[str, Maker] = {"statements": _random, "writes": _writing}
+def _wider(seed: int, level: str) -> tuple[Log, SqlLibrary] | None:
+    return None if LEVELS[level].dialect is not None else (random_log(seed, wider=True), library())
+
+
+MAKERS: dict[str, Maker] = {"statements": _random, "writes": _writing, "wider": _wider}
 
 
 def faults(log: Log, compiled: SqlLibrary, level: str) -> tuple[str | None, str]:
