@@ -190,11 +190,12 @@ class Tape:
         else:
             self._numbers[number - 1] = may
 
-    def begun(self, invoked: int, snapshot: bool = False) -> None:
-        """The BEGIN of the open transaction, sent at `invoked`, was answered just now; `snapshot`: it took the
-        transaction's."""
-        if self.current is not None and self._compatible is None:
-            self.current.begin = (invoked, monotonic_ns(), snapshot)
+    def begun(self, invoked: int | None = None, snapshot: bool = False) -> None:
+        """The BEGIN of the open transaction, if there is one, was answered just now; it was sent at `invoked`, by
+        default when the transaction began. `snapshot`: it took the transaction's."""
+        current = self.current
+        if current is not None and self._compatible is None:
+            current.begin = (current.invoked if invoked is None else invoked, monotonic_ns(), snapshot)
 
     def intend(self, transcript: Transcript, invoked: int | None) -> None:
         """COMMIT is about to be sent: the transaction is with the operating system when this returns. Without `invoked`

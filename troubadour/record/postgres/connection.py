@@ -84,6 +84,8 @@ class Recording:
     opened: Opened | None = None
     muted = False
     """Whether statements go by unrecorded; an adapter sets it around a driver's own questions to the catalogs."""
+    starting = False
+    """Whether a BEGIN is one that psycopg sends for the statement that a cursor was given."""
     levels: Mapping[str, str] = POSTGRES_LEVELS
     """What the log calls SQL's levels."""
     snapshots = False
@@ -120,6 +122,10 @@ class Recording:
         if verb is Verb.BEGIN:
             if command not in _COMMANDS and len(_COMMANDS) < 100:
                 _COMMANDS[command] = text
+            if self.starting:  # the cursor knows when it was answered
+                assert self.tape is not None
+                self.tape.begin(monotonic_ns(), self.level_of(text), text.read_only)
+                return self._plain(command, result_format)
             return self._begin(command, text, result_format)
         if verb is Verb.ROLLBACK:
             return self._rollback(command)

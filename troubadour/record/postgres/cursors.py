@@ -93,7 +93,15 @@ class CursorRecording(_Singles):
             return
         if conn._pipeline:
             raise NotRecorded("pipelines are not recorded")
-        yield from me._start_query(query)
+        if tape.current is None:
+            conn.starting = True
+            try:
+                yield from me._start_query(query)
+            finally:
+                conn.starting = False
+            tape.begun()
+        else:
+            yield from me._start_query(query)
         pgq = me._convert_query(query, params)
         transcript = tape.current
         text = conn.plain_texts.get(pgq.query)
