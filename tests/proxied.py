@@ -89,6 +89,10 @@ SESSION: tuple[Turn, ...] = (
 )
 
 
+SHORT_SESSION = ((raw.ASKED, query("SELECT")), SESSION[1])
+"""The same, of a shorter question."""
+
+
 def transaction(*turns: bytes, xid: int | None = None) -> list[Turn]:
     """Requests and answers in turns; with `xid` the last request is a COMMIT in front of which the proxy asks."""
     found: list[Turn] = []

@@ -235,6 +235,43 @@ def test_what_is_not_understood_is_a_gap_until_nothing_is_open(turns: list[proxi
     assert gap.since is not None
 
 
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        transaction(query(f"DELETE FROM t WHERE b = '{LONG}'"), done("DELETE 1") + ready("I")),
+        transaction(query(f"DELETE FROM t WHERE b = '{LONG}'"), error("22012") + ready("I")),
+        transaction(parse("DELETE FROM t WHERE b = $1") + bind([LONG.encode()]) + describe() + execute() + SYNC,
+                    PARSED + BOUND + NO_DATA + done("DELETE 1") + ready("I")),
+        transaction(parse(f"SELECT '{LONG}'", "s") + describe("s", b"S") + bind([], "s") + execute() + SYNC,
+                    PARSED + message(b"t", b"\0\0") + columns(("a", TEXT)) + BOUND + row(b"x") + done("SELECT 1")
+                    + ready("I")),
+    ],
+)  # fmt: skip
+def test_what_is_too_long_is_a_gap_and_the_next_statement_is_told(
+    turns: list[proxied.Turn], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("troubadour.record.proxy.postgres.framing.LONGEST", 250)
+    monkeypatch.setattr("tests.proxied.SESSION", proxied.SHORT_SESSION)
+    later = transaction(query("DELETE FROM t WHERE a = 9"), done("DELETE 1") + ready("I"))
+    log = logged(frames_of([*turns, *later]), tmp_path)
+    assert said(log) == [("committed", [("DELETE FROM t WHERE a = 9", 1)])]
+    assert len(log.header.gaps) == 1
+
+
+def test_of_rows_that_are_too_long_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("troubadour.record.proxy.postgres.framing.LONGEST", 250)
+    monkeypatch.setattr("tests.proxied.SESSION", proxied.SHORT_SESSION)
+    turns = transaction(
+        query("SELECT b FROM t"), columns(("b", TEXT)) + row(LONG.encode()) + done("SELECT 1") + ready("I")
+    )
+    log = logged(frames_of(turns), tmp_path)
+    assert said(log) == [("committed", [("SELECT b FROM t", None)])]
+    assert not log.header.gaps
+
+
 def test_levels_are_followed(tmp_path: Path) -> None:
     def one(text: str, tag: str) -> list[proxied.Turn]:
         return transaction(query(text), done(tag) + ready("I"))

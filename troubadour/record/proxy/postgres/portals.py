@@ -96,7 +96,8 @@ class Portals:
     def describe(self, kind: bytes, name: bytes, columns: tuple[Column, ...] | None) -> None:
         """The server has told the columns of a statement, or of a portal."""
         if kind == b"S":
-            self.statement(name).columns = columns
+            if name in self._statements:
+                self._statements[name].columns = columns
             return
         portal = self._portals.get(name)
         if portal is None:

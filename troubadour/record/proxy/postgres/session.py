@@ -174,19 +174,26 @@ class Session:
 
     def _parsed(self, body: bytes | None) -> None:
         request = self._pop()
-        if not request.own:
-            self._portals.prepare(messages.parse(request.whole()))
+        if request.body is None:
+            self.transactions.lose(_LONG, request.time)
+        elif not request.own:
+            self._portals.prepare(messages.parse(request.body))
 
     def _bound(self, body: bytes | None) -> None:
         request = self._pop()
-        if not request.own:
-            self._portals.bind(messages.bind(request.whole()), request.time)
+        if request.body is None:
+            self.transactions.lose(_LONG, request.time)
+        elif not request.own:
+            bind = messages.bind(request.body)
+            if not self.transactions.is_lost or self._portals.has_statement(bind.statement):
+                self._portals.bind(bind, request.time)
 
     def _described_types(self, body: bytes | None) -> None:
         request = self._head()
         if not request.own and body is not None:
             _, name = messages.named(request.whole())
-            self._portals.statement(name).types = messages.parameter_description(body)
+            if self._portals.has_statement(name):
+                self._portals.statement(name).types = messages.parameter_description(body)
 
     def _described(self, body: bytes | None) -> None:
         request = self._head()
@@ -218,6 +225,8 @@ class Session:
         if request.own:
             if body is not None:
                 request.own_rows.append(messages.data_row(body))
+        elif self.transactions.is_lost:
+            pass
         elif request.kind == _EXECUTE:
             self._portal(request).answer.add(body)
         elif request.kind == _QUERY:
@@ -236,7 +245,8 @@ class Session:
                     self._execution.told_of_transaction(xid, level)
         elif request.kind == _EXECUTE:
             self._queue.popleft()
-            self._executed(self._portal(request), body[:-1])
+            if not self.transactions.is_lost:
+                self._executed(self._portal(request), body[:-1])
         elif request.kind != _QUERY:
             raise ValueError("a completion that nothing asked for")
         elif not request.ended:
@@ -246,11 +256,17 @@ class Session:
         """Read the text of a Query, once."""
         if not request.read:
             request.read = True
+            if request.body is None:
+                self.transactions.lose(_LONG, request.time)
+                request.ended = True
+                return
             request.pieces = pieces(self._reading.text(request.whole()[:-1]))
 
     def _answered(self, request: Request, tag: bytes) -> None:
         """One of the statements of a Query."""
         self._read(request)
+        if request.ended:
+            return
         piece = request.pieces[request.done] if request.done < len(request.pieces) else None
         request.done += 1
         answer, request.answer = request.answer, Answer()
@@ -279,9 +295,12 @@ class Session:
 
     def _suspended(self, body: bytes | None) -> None:
         """A portal has given some of its rows."""
-        portal = self._portal(self._pop())
+        request = self._pop()
+        if self.transactions.is_lost:
+            return
+        portal = self._portal(request)
         piece = portal.prepared.piece
-        if piece is None or self.transactions.is_lost:
+        if piece is None:
             return
         observed = portal.answer.observation(self._reading, b"", truncated=True)
         if portal.place is not None:
@@ -330,6 +349,8 @@ class Session:
         times = (request.time, self._time)
         if request.kind == _QUERY:
             self._read(request)
+        if request.ended:
+            return
         if request.done >= len(request.pieces):
             self._execution.commit_failed(times, fields)
         elif len(request.pieces) > 1 and request.done == 0 and fields.get("C") == "42601":
@@ -390,7 +411,7 @@ class Session:
             self.transactions.lose("a function was called by its number", request.time)
         elif request.kind == _QUERY and not request.ended and not self.transactions.is_lost:
             self._read(request)
-            if request.done != len(request.pieces):
+            if not request.ended and request.done != len(request.pieces):
                 self.transactions.lose("a text was answered by fewer statements than it has", request.time)
         if not self.transactions.is_lost:
             self._execution.ready(status, (request.time, self._time))
