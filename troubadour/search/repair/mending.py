@@ -1,4 +1,4 @@
-"""Mending the hint order where a transaction fails (DESIGN §6: the order is a hint).
+"""Mending the hint order where a transaction fails: the order of a log is a hint.
 
 Transactions are inserted after older states that explain them, put off until what they read is there, cut into those
 that a snapshot saw and those that it did not, read otherwise, and at last the orders of a small window are tried. What
@@ -7,9 +7,9 @@ none of these mends may still be explained by an order further away, which the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import partial
 
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices, OpenRead
@@ -28,9 +28,6 @@ from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
 from troubadour.search.symbolic.abstract_refutation import is_refuted_after
 from troubadour.search.symbolic.trace import SymbolicTrace
-
-Move = tuple[str, Callable[[], bool]]
-"""A way to mend, by its name in the statistics; whether it found a place, else all is as it was."""
 
 
 @dataclass(slots=True)
@@ -57,25 +54,69 @@ class _Case:
         return may_have_seen(self.frontier.problem, other, self.item)
 
 
-ONE_ANEW_FIRST = 2
-"""Ways to read one earlier transaction anew that are tried before it is asked whether there is any order."""
+def _always(case: _Case) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A way to mend: its name, as in `--stats`; `run` says whether it gave the item a place, else all is as it was;
+    `applies`: to which cases. Those that are `brief` are tried before it is asked whether there is any order."""
+
+    name: str
+    run: Callable[[_Case], bool]
+    applies: Callable[[_Case], bool] = _always
+    brief: bool = False
+
+
+def _reads_for_itself(case: _Case) -> bool:
+    return case.own_states or case.frontier.problem.levels[case.item].scope is Scope.ROW
+
+
+MOVES: tuple[Move, ...] = (
+    Move("pull forward", lambda case: defer(case.frontier, case.item, case.near), brief=True),
+    Move("insert recently", lambda case: _insert(case.frontier, case.item, recently=True), brief=True),
+    Move("snapshot cut", lambda case: separate(case.frontier, case.item, MANY), brief=True),
+    Move(
+        "snapshot cut ahead",
+        lambda case: separate_ahead(case.frontier, case.item, case.near),
+        lambda case: not case.symbolic,
+        brief=True,
+    ),
+    Move(
+        "one read anew in real time",
+        lambda case: reread_one(case.frontier, case.item),
+        _reads_for_itself,
+        brief=True,
+    ),
+    Move("one read anew", lambda case: revise(case.frontier, case.item), brief=True),
+    Move("statements read anew", lambda case: reread(case.frontier, case.item), lambda case: case.own_states),
+    Move("any state", lambda case: _place_anywhere(case.frontier, case.item), lambda case: case.thorough),
+    # an order nearby is likelier than an old state that happens to look alike
+    Move("window", lambda case: weave(case.frontier, case.item, case.pending[:FEW])),
+    Move("insert", lambda case: _insert(case.frontier, case.item)),
+    Move("snapshot cut, longer", lambda case: separate(case.frontier, case.item, HUNDREDS)),
+    Move("transpose what was seen", lambda case: swap_seen(case.frontier, case.item), lambda case: case.thorough),
+)
+"""All of them, in the order in which they are tried."""
 
 
 def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: bool = True) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found.
     Without `thorough` only what takes a second or so is tried."""
     case = _Case(frontier, item, thorough, _possible_by_now(frontier, item, unknown))
-    if _is_excluded(case):
-        return False
-    moves = chain(_nearby(case), _read_otherwise(case), _further(case))
-    return any(frontier.problem.budget.attempt(f"mend: {name}", move) for name, move in moves)
+    return not _is_excluded(case) and _mended(case, MOVES)
 
 
 def repair_nearby(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     """The same, by changing the order near the item or what was read before it only, which takes little."""
     case = _Case(frontier, item, False, _possible_by_now(frontier, item, unknown))
-    moves = chain(_nearby(case), islice(_read_otherwise(case), ONE_ANEW_FIRST))
-    return any(frontier.problem.budget.attempt(f"mend: {name}", move) for name, move in moves)
+    return _mended(case, [move for move in MOVES if move.brief])
+
+
+def _mended(case: _Case, moves: Sequence[Move]) -> bool:
+    budget = case.frontier.problem.budget
+    return any(move.applies(case) and budget.attempt(f"mend: {move.name}", partial(move.run, case)) for move in moves)
 
 
 def _is_excluded(case: _Case) -> bool:
@@ -86,39 +127,6 @@ def _is_excluded(case: _Case) -> bool:
         found = _is_hopeless(case.frontier, case.item, case.pending)
         tally.helped += found
     return found
-
-
-def _nearby(case: _Case) -> Iterator[Move]:
-    """The order is changed near the item."""
-    frontier, item = case.frontier, case.item
-    yield "pull forward", lambda: defer(frontier, item, case.near)
-    yield "insert recently", lambda: _insert(frontier, item, recently=True)
-    yield "snapshot cut", lambda: separate(frontier, item, MANY)
-    if not case.symbolic:
-        yield "snapshot cut ahead", lambda: separate_ahead(frontier, item, case.near)
-
-
-def _read_otherwise(case: _Case) -> Iterator[Move]:
-    """An earlier one read another state: one of the writers of what the item looks at is guessed anew."""
-    frontier, item = case.frontier, case.item
-    if case.own_states or frontier.problem.levels[item].scope is Scope.ROW:
-        yield "one read anew in real time", lambda: reread_one(frontier, item)
-    yield "one read anew", lambda: revise(frontier, item)
-    if case.own_states:
-        yield "statements read anew", lambda: reread(frontier, item)
-    if case.thorough:
-        yield "any state", lambda: _place_anywhere(frontier, item)
-
-
-def _further(case: _Case) -> Iterator[Move]:
-    """Windows of the order, with transactions of unknown outcome, and states further back."""
-    frontier, item, few = case.frontier, case.item, case.pending[:FEW]
-    # an order nearby is likelier than an old state that happens to look alike
-    yield "window", lambda: weave(frontier, item, few)
-    yield "insert", lambda: _insert(frontier, item)
-    yield "snapshot cut, longer", lambda: separate(frontier, item, HUNDREDS)
-    if case.thorough:
-        yield "transpose what was seen", lambda: swap_seen(frontier, item)
 
 
 def _place_anywhere(frontier: Frontier, item: int) -> bool:
