@@ -14,16 +14,13 @@ from troubadour.audit.violation import NOT_MINIMAL
 from troubadour.audit.witness import witness_of
 from troubadour.model.log import Statement, Transaction
 from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
-from troubadour.problem.budget import THOROUGHLY, THOUSANDS, OutOfUnits
+from troubadour.problem.budget import FEWEST, THOROUGHLY, THOUSANDS, OutOfUnits
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.replay import check
 from troubadour.search.executions import Executions, applies, longest
 from troubadour.search.found import Found
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.symbolic.cegar import Unresolved
-
-CIRCLE = 4
-"""Transactions of a core of which each is asked to be needed, at most."""
 
 _TOLD = "no execution that the times leave explains it after those before it"
 
@@ -85,7 +82,7 @@ def _core(problem: Problem, prefix: Sequence[int], circle: Collection[int]) -> t
     for item in sorted(items - {prefix[-1]}):
         if len(items) > 2 and _contradicts(problem, prefix, items - {item}):
             items.discard(item)
-    minimal = len(items) <= CIRCLE and not any(_contradicts(problem, prefix, items - {item}) for item in items)
+    minimal = len(items) <= FEWEST and not any(_contradicts(problem, prefix, items - {item}) for item in items)
     return sorted(items), minimal
 
 

@@ -14,12 +14,10 @@ from sql_semantics.terms import Scalar
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Conflict, Scope
 from troubadour.model.log import TransactionId
-from troubadour.problem.budget import MANY
+from troubadour.problem.budget import FEWEST, MANY
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
-
-_SHOWN_CANDIDATES = 4
 
 
 def name(identifier: TransactionId) -> str:
@@ -99,7 +97,7 @@ def _observation(problem: Problem, trace: Trace, failure: Failure, who: str) -> 
         other = candidate.failure
         if other is not None and other.statement == failure.statement and other.text not in texts:
             texts.append(other.text)
-        if len(texts) > _SHOWN_CANDIDATES:
+        if len(texts) > FEWEST:
             break
     assert failure.statement is not None
     statement = problem.transaction(failure.item).statements[failure.statement]
@@ -118,6 +116,6 @@ def _joined(texts: list[str]) -> str:
     """Several mismatches in one: "observed 66, expected 890 or 880 or ..."."""
     parts = [text.partition(", expected ") for text in texts]
     if all(part[0] == parts[0][0] and part[1] for part in parts):
-        expected = " or ".join(part[2] for part in parts[:_SHOWN_CANDIDATES])
-        return f"{parts[0][0]}, expected {expected}{' or ...' if len(texts) > _SHOWN_CANDIDATES else ''}"
-    return "; ".join(texts[:_SHOWN_CANDIDATES]) + ("; ..." if len(texts) > _SHOWN_CANDIDATES else "")
+        expected = " or ".join(part[2] for part in parts[:FEWEST])
+        return f"{parts[0][0]}, expected {expected}{' or ...' if len(texts) > FEWEST else ''}"
+    return "; ".join(texts[:FEWEST]) + ("; ..." if len(texts) > FEWEST else "")

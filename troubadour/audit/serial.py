@@ -17,6 +17,7 @@ from sql_semantics.library import SqlLibrary
 from troubadour.isolation.levels import is_serial_throughout, names_of, snapshots_of
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status, Verdict
+from troubadour.problem.budget import SMALL
 from troubadour.replay import check
 
 Decide = Callable[[Log, str | None, float | None], Verdict]
@@ -24,9 +25,6 @@ Decide = Callable[[Log, str | None, float | None], Verdict]
 
 _ORDER = "serializable"
 """The level that asks for a serial order and nothing else."""
-
-SMALL = 7
-"""Transactions up to which all is asked at once, too, as every order of them is tried."""
 
 
 def audit_serial(

@@ -16,7 +16,7 @@ from troubadour.audit.verdicts import verdict_on
 from troubadour.audit.witness import witness_of
 from troubadour.isolation.levels import LEVELS, Level, Scope, implied_by
 from troubadour.model.verdict import Status, Verdict
-from troubadour.problem.budget import BRIEFLY
+from troubadour.problem.budget import BRIEFLY, EACH
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.replay import check
 from troubadour.search.found import Found
@@ -24,9 +24,6 @@ from troubadour.search.scheduler import Search
 
 STRONGER = ("snapshot", "strict-snapshot", "serializable")
 """Levels whose explanations are looked for, those that allow most first."""
-
-EFFORT_EACH = 0.002
-"""More of it for each transaction."""
 
 Remake = Callable[[str], Problem]
 """The same log as a problem at another level."""
@@ -52,7 +49,7 @@ def explained_by_stronger(problem: Problem, remake: Remake) -> Verdict | None:
 
 def _effort(problem: Problem, level: Level) -> float | None:
     """How much of a stronger level's search is tried; None: all of it."""
-    return None if level.scope is Scope.ROW else BRIEFLY + EFFORT_EACH * len(problem.judged)
+    return None if level.scope is Scope.ROW else BRIEFLY + EACH * len(problem.judged)
 
 
 def _applies(problem: Problem, level: Level) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
+from troubadour.problem.budget import THOROUGHLY
 
 Decide = Callable[[str, float], Verdict]
 """f(level, seconds left): the verdict at one level."""
@@ -25,10 +26,6 @@ class Standing:
     status: Status
     verdict: Verdict | None = None
     by: str | None = None
-
-
-EACH = 30.0
-"""Seconds for one level where the user sets no limit: that one level takes long must not keep the others' verdicts."""
 
 
 def levels_for(log: Log) -> tuple[str, ...]:
@@ -55,7 +52,7 @@ def survey_levels(
     while open_:
         remaining = set(open_)
         name = max(open_, key=lambda one: (_settled(one, weaker, stronger, remaining), -open_.index(one)))
-        share = EACH if left is None else left() / len(open_)
+        share = THOROUGHLY if left is None else left() / len(open_)
         if share <= 0:
             found |= {one: Standing(one, Status.UNDECIDED) for one in open_}
             break

@@ -18,10 +18,8 @@ from troubadour.order.linearization import Effort, Limits, Linearizer
 from troubadour.order.rows.propagation import RowContradiction
 from troubadour.order.saturation import Impossible, Known
 from troubadour.order.visibility import Sets, Unseen, contradict_in_sets, sees_sets, unseen_in, unseen_or_sets
+from troubadour.problem.budget import THOUSANDS
 from troubadour.problem.problem import Problem
-
-PAIRED = 2_000
-"""Transactions up to which it is told of each pair which of both is first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +217,7 @@ def first_refuted(
 def _commits_before(known: Known) -> dict[int, list[int]]:
     """Of each transaction those whose commits are known to be before its own; of none where there are too many."""
     history, before = known.history, known.graph.before
-    if len(history.commit) > PAIRED:
+    if len(history.commit) > THOUSANDS:
         return {}
     items = {event: item for item, event in history.commit.items()}
     commits = sum(1 << event for event in items)

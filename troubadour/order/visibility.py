@@ -20,11 +20,9 @@ from troubadour.facts.sql.effects import Accounts, reads_once
 from troubadour.isolation.levels import Visible
 from troubadour.order.graph import Edge, Graph, ones
 from troubadour.order.history import INITIAL, History, Read, Rules, history_of
+from troubadour.problem.budget import THOUSANDS
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
-
-MOST = 2_000
-"""Transactions up to which sets are suggested: they take memory with the square of their number."""
 
 
 class Why(Enum):
@@ -395,7 +393,7 @@ def unseen_or_sets(problem: Problem, accounts: Accounts) -> Unseen | Sets:
     chain = saturation.chain()
     if chain is not None:
         return Unseen(chain, accounts)
-    return saturation.sets() if len(problem.committed) <= MOST else []
+    return saturation.sets() if len(problem.committed) <= THOUSANDS else []
 
 
 def _saturation_of(problem: Problem, accounts: Accounts, prefix: int | None) -> _Saturation:

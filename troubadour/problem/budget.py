@@ -37,6 +37,7 @@ SOLVER_STEPS = 2
 """Steps of the solver, by its own count, in a unit."""
 
 
+FEWEST = 4
 FEW = 8
 SEVERAL = 16
 SOME = 64
@@ -52,6 +53,13 @@ LONGER = 6.0
 THOROUGHLY = 30.0
 A_MINUTE = 60.0
 """Efforts of a step, in seconds of an idle machine."""
+
+
+EACH = 0.005
+"""More effort for each transaction."""
+
+SMALL = 7
+"""Transactions up to which every order of a log is tried."""
 
 
 class OutOfUnits(OutOfTime):

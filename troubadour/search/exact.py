@@ -24,9 +24,6 @@ from troubadour.search.symbolic.abstract_refutation import refuting_set
 from troubadour.search.symbolic.cegar import Contradiction, Readings, Unresolved, refine
 from troubadour.search.symbolic.trace import SymbolicTrace
 
-SMALL = 7
-"""Transactions up to which every order of a log is tried."""
-
 
 def untold_choice(problem: Problem, item: int) -> str:
     """Why nothing is known of an item that no guess of the free values explains."""

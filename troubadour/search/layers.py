@@ -20,6 +20,7 @@ from troubadour.execution.states.history import RowHistory, WriteMap
 from troubadour.facts.sql.observations import may_write
 from troubadour.isolation.levels import Level, Scope, Visible
 from troubadour.model.log import TransactionId
+from troubadour.problem.budget import FEWEST
 from troubadour.problem.problem import Problem
 from troubadour.search.along import place_along
 from troubadour.search.likely_order import Order
@@ -31,10 +32,6 @@ _Address = tuple[str, TransactionId | None, int]
 
 ASKED = 1
 """Units of asking whether a transaction fits next, where that is known."""
-
-STATES = 4
-"""States that a transaction may have read, by which it writes different things, of which it is known that it has; the
-newest ones."""
 
 FOLLOWED = 5
 """Units of following a way by one that does."""
@@ -300,7 +297,7 @@ class _Layers:
                     way = self._longer(way, item, way.rows, None, way.begun)
                 else:
                     others = [one for one in way.begun.get(item, ()) if one[0].content != run.content]
-                    way.begun[item] = (*others[1 - STATES :], (run, way.count))
+                    way.begun[item] = (*others[1 - FEWEST :], (run, way.count))
 
     def _longer(self, way: _Way, item: int, rows: int, state: int | None, begun: dict[int, _Runs]) -> _Way:
         placed = way.placed | 1 << item

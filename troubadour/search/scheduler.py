@@ -22,10 +22,10 @@ from troubadour.order.engine import Conflict, Steps, certain_of, completed, may_
 from troubadour.order.history import applies
 from troubadour.order.rows.propagation import RowContradiction, Rows
 from troubadour.order.saturation import Known
-from troubadour.problem.budget import A_MINUTE, BRIEFLY, FEW, LONGER, MANY, SEVERAL, SOME, OutOfUnits
+from troubadour.problem.budget import A_MINUTE, BRIEFLY, FEW, LONGER, MANY, SEVERAL, SMALL, SOME, THOROUGHLY, OutOfUnits
 from troubadour.problem.orders import is_only_order, must_precede
 from troubadour.problem.problem import OutOfTime, Problem
-from troubadour.search.exact import SMALL, Exact, untold_choice
+from troubadour.search.exact import Exact, untold_choice
 from troubadour.search.found import Found
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
 from troubadour.search.postponed import Late
@@ -46,7 +46,7 @@ looked for that goes by the turns of sessions instead."""
 
 ROWS_SECONDS_EACH = 0.002
 
-KNOWN_SECONDS = 30.0
+KNOWN_SECONDS = THOROUGHLY
 """Effort for following an order that has all that the engine knows, in seconds of an idle machine."""
 
 

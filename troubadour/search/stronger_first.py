@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible
-from troubadour.problem.budget import SOME
+from troubadour.problem.budget import SEVERAL, SOME
 from troubadour.problem.problem import Problem
 
-LET_OFF = 16
+LET_OFF = SEVERAL
 """Transactions that are let off one by one; then all are."""
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
 from troubadour.order.engine import Steps, infer, is_for
-from troubadour.problem.budget import A_MINUTE, MANY, MOST, SEVERAL, SOME
+from troubadour.problem.budget import A_MINUTE, AT_ONCE, BRIEFLY, EACH, MANY, MOST, SEVERAL, SMALL, SOME
 from troubadour.problem.problem import Problem
 from troubadour.search.along import place_along, place_guided, place_seeing
-from troubadour.search.exact import SMALL
 from troubadour.search.found import Found
 from troubadour.search.layers import place_layers
 from troubadour.search.likely_order import likely_order, near_order
@@ -26,18 +25,6 @@ NEIGHBOURS = 2
 
 APART = 3
 """Places from which on the file is right, where all ways to put it right are followed."""
-
-WAYS = 0.2
-"""Effort for these ways, in seconds of an idle machine."""
-
-WAYS_EACH = 0.004
-"""More of it for each transaction."""
-
-NEARLY = 1.0
-"""Effort for the order of the file, mended where it is wrong, in seconds of an idle machine."""
-
-NEARLY_EACH = 0.01
-"""More of it for each transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +160,7 @@ class Unhinted:
         items = sorted([*self._problem.committed, *self._problem.unknown])
         if self._explained(items, NEIGHBOURS) < min(SEVERAL, len(items) // 2):
             return None
-        return self._problem.budget.tried(NEARLY + NEARLY_EACH * len(self._problem.judged), mended)
+        return self._problem.budget.tried(BRIEFLY + 2 * EACH * len(self._problem.judged), mended)
 
     def _nearly_in_layers(self) -> bool:
         """The same by all ways to let a transaction of the file go before the last few: of values that are written
@@ -188,7 +175,7 @@ class Unhinted:
             )
 
         with serially(problem):
-            return bool(problem.budget.tried(WAYS + WAYS_EACH * len(items), placed))
+            return bool(problem.budget.tried(AT_ONCE + EACH * len(items), placed))
 
     def _inferred(self) -> Found | None:
         """Along what the engine infers; None where that explains nothing."""

@@ -11,10 +11,7 @@ from itertools import product
 from troubadour.audit.account.edges import Edges, Possible
 from troubadour.isolation.anomalies import Kind, is_forbidden
 from troubadour.isolation.levels import Level
-from troubadour.problem.budget import FEW, THOUSANDS
-
-_EACH = 3
-"""Edges between two transactions that are tried, one for each row."""
+from troubadour.problem.budget import FEW, FEWEST, THOUSANDS
 
 
 def best_cycle(
@@ -64,6 +61,6 @@ def _paths(edges: Edges, start: int, length: int, looked: Callable[[int], object
 
 def _labelled(edges: Edges, path: Sequence[int]) -> Iterator[list[Possible]]:
     """The circles of real edges along a path."""
-    steps = [edges.between(one, other)[:_EACH] for one, other in zip(path, [*path[1:], path[0]], strict=True)]
+    steps = [edges.between(one, other)[:FEWEST] for one, other in zip(path, [*path[1:], path[0]], strict=True)]
     if all(steps):
         yield from (list(choice) for choice in product(*steps))

@@ -22,13 +22,8 @@ from troubadour.execution.observations.observation import mismatch
 from troubadour.model.account import Lost
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.verdict import Status, Verdict
-from troubadour.problem.budget import MANY
+from troubadour.problem.budget import FEWEST, MANY
 
-MOMENTS = 4
-"""Moments without a transaction under way that are looked at, those after the longest pauses: a server that crashed has
-to start again."""
-TRIED = 3
-"""Places to cut that are decided, those after which most goes well."""
 TELLING = 2
 """Transactions that must miss what was lost: what one alone misses, it read of an old state."""
 
@@ -41,7 +36,7 @@ def lost_commits(
     ranks = {transaction.id: rank for rank, transaction in enumerate(log.transactions)}
     reader = log.transactions[ranks[failing]]
     # the order of the explanation, as far as it keeps that of the clients' times
-    for moment in _moments(log, reader)[:MOMENTS]:
+    for moment in _moments(log, reader)[:FEWEST]:
         positions = [place for place in range(1, len(before) + 1) if not _sent(before.at(place), moment)]
         if positions != list(range(1, len(positions) + 1)):
             continue
@@ -89,7 +84,7 @@ def _cuts(library: SqlLibrary, before: Rerun, count: int, later: Sequence[Transa
     most = max(well.values(), default=0)
     if most:
         yield from sorted((kept for kept, number in well.items() if 2 * number > most),
-                          key=lambda kept: (-well[kept], -kept))[:TRIED]  # fmt: skip
+                          key=lambda kept: (-well[kept], -kept))[:FEWEST]  # fmt: skip
 
 
 def _runs_well(before: Rerun, state: Mapping[str, Sequence[Row]], later: Sequence[Transaction]) -> int:

@@ -34,19 +34,11 @@ from troubadour.execution.views.guarded import GuardedStates
 from troubadour.facts.sql.observations import Answers, may_write
 from troubadour.facts.sql.propagation import Facts
 from troubadour.isolation.levels import Conflict, Level, Scope
-from troubadour.problem.budget import OutOfUnits
+from troubadour.problem.budget import AT_ONCE, MANY, OutOfUnits
 from troubadour.problem.problem import Problem
 
 EXACT_KINDS: Final = INTEGER_KINDS | {Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.UUID}
 """Kinds whose values are equal in SQL where they are in Python; text too, where it is compared by code points."""
-
-
-SMALL_TABLE = 200
-"""Initial rows of a table up to which a query is asked whether its answer lacks one of them."""
-
-
-ACCOUNT_SECONDS = 0.25
-"""Effort for the account of one transaction's statements."""
 
 
 class Unknown(Enum):
@@ -179,7 +171,7 @@ class Accounts:
         for name, values in self.initial:
             if name in found:
                 found[name].append(values)
-        return {name: keys for name, keys in found.items() if len(keys) <= SMALL_TABLE}
+        return {name: keys for name, keys in found.items() if len(keys) <= MANY}
 
     @cached_property
     def _keys(self) -> dict[str, list[Value]]:
@@ -188,7 +180,7 @@ class Accounts:
         for name, values in self.initial:
             if len(values) == 1:
                 found[name].append(values[0])
-        return {name: values for name, values in found.items() if len(values) <= SMALL_TABLE}
+        return {name: values for name, values in found.items() if len(values) <= MANY}
 
     def of(self, item: int) -> Account:
         """The account of an item. Raises Unsupported where a statement of it is not modelled."""
@@ -205,7 +197,7 @@ class Accounts:
         thousands of rows of which nothing is known does."""
         problem, budget = copy.copy(self._problem), self._problem.budget
         try:
-            with budget.within(effort=ACCOUNT_SECONDS), metered(budget.spend_operands):
+            with budget.within(effort=AT_ONCE), metered(budget.spend_operands):
                 return self._run_alone(problem, item, statements)
         except (Unsupported, SqlError):
             return Account(wild=self._written(statements))

@@ -26,15 +26,12 @@ from troubadour.isolation.levels import Visible
 from troubadour.isolation.times import precedes
 from troubadour.model import verdict
 from troubadour.model.log import InitialTable, Log, Transaction
-from troubadour.problem.budget import FEW, LONGER, SECOND, SEVERAL, THOUSANDS
+from troubadour.problem.budget import FEW, LONGER, SECOND, SEVERAL, SMALL, THOUSANDS
 from troubadour.problem.orders import may_have_seen, must_precede
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exhaustive import Everything, explained_in_order
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
 from troubadour.search.schedule.trace import Trace
-
-WITHOUT_TIMES = 7
-"""The same where no client times tell which of them overlapped the failing one."""
 
 READABLE = 3
 """Transactions of a core up to which nothing easier to read is looked for."""
@@ -281,6 +278,6 @@ def _base(problem: Problem, order: Sequence[int]) -> int:
     """How many of an order are before its window: all before the first that overlapped the last one by client times."""
     failing = problem.times[order[-1]]
     if failing.begun is None:
-        return max(0, len(order) - WITHOUT_TIMES)
+        return max(0, len(order) - SMALL)
     lowest = max(0, len(order) - SEVERAL)
     return next(n for n in range(lowest, len(order)) if not precedes(problem.times[order[n]], failing))

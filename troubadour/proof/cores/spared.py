@@ -23,7 +23,7 @@ from sql_semantics.values.types import INTEGER_KINDS, Value
 from sql_semantics.view import Row
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope, Visible
-from troubadour.problem.budget import SEVERAL, SOME, THOROUGHLY
+from troubadour.problem.budget import FEWEST, SEVERAL, SOME, THOROUGHLY
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.cores.seen_row import SHARE, Explained
 from troubadour.search.exhaustive import keeps_no_time
@@ -32,12 +32,6 @@ from troubadour.search.inference.values.reaches import Reach, scaled
 from troubadour.search.inference.values.unreachable_rows import Unreachable, rows_seen
 from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.schedule.trace import Trace
-
-PATH = 4
-"""Writers at most that carry a number on from where it was written."""
-
-TRIED = 3
-"""Writers of one kind that are tried."""
 
 BESIDE = ((1, 1), (1, 2), (2, 3), (1, 3))
 """Which of the other writers run along, where one that is spared has to be stood in for."""
@@ -153,7 +147,7 @@ class _Spared:
             yield self._shown.item, None
             return
         for kind in self._kinds():
-            tried = ((item, self._execution(item)) for item in kind[:TRIED])
+            tried = ((item, self._execution(item)) for item in kind[:FEWEST])
             yield next((one for one in tried if one[1] is not None), (kind[0], None))
 
     def _are_apart(self) -> bool:
@@ -361,7 +355,7 @@ class _Spared:
         the reader's other rows come."""
         ways = self._ways
         paths = [_Path((address, self._shown.place), ()) for address in sorted(self._targets)]
-        for _ in range(PATH):
+        for _ in range(FEWEST):
             yield from (path for path in paths if item in self._forms.get(path.first, {}))
             longer: list[_Path] = []
             for path in paths:

@@ -22,7 +22,7 @@ from troubadour.search.schedule.row_scope.rereading import reread_touched
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
 
-FORGETTING = 64
+FORGETTING = SOME
 """Placements after which old states are forgotten, where they are."""
 
 

@@ -17,19 +17,11 @@ from troubadour.execution.states.history import Guarded, RowHistory
 from troubadour.execution.views.concrete import ConcreteView
 from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.levels import Scope
-from troubadour.problem.budget import HUNDREDS, MANY, SEVERAL, SOME, THOUSANDS
+from troubadour.problem.budget import FEWEST, HUNDREDS, MANY, SEVERAL, SOME, THOUSANDS
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
 from troubadour.search.schedule.row_scope.readings import as_servers, as_told, having_waited
-from troubadour.search.schedule.statement_reads import (
-    RECHECKS,
-    Constraints,
-    Executions,
-    Snapshots,
-    bounds,
-    likely,
-    readings,
-)
+from troubadour.search.schedule.statement_reads import Constraints, Executions, Snapshots, bounds, likely, readings
 from troubadour.search.schedule.step import refused
 from troubadour.search.schedule.visible_sets import (
     TooManySets,
@@ -292,7 +284,7 @@ def rechecked(trace: Trace, item: int, search: Snapshots, masked: list[frozenset
     """The reading that a search is at, with the rows that it changes tested again on their newest versions."""
     exceptions: dict[tuple[int, int, str], int] = {}
     candidate = trace.run(item, search.choices(), 0, masked, tolerant=True)
-    for _ in range(RECHECKS):
+    for _ in range(FEWEST):
         if not search.rechecked(candidate.view, exceptions):
             break
         candidate = trace.run(item, search.choices(exceptions), 0, masked, tolerant=True)

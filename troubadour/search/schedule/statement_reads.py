@@ -20,9 +20,6 @@ from troubadour.isolation.times import Times, was_there
 from troubadour.problem.budget import MANY
 from troubadour.problem.problem import Problem
 
-RECHECKS = 3
-"""How often a statement's changed rows are tested again on their newest versions."""
-
 
 def settled_before(problem: Problem, timeline: Timeline, item: int) -> list[int]:
     """For each statement, the newest position whose commit was answered before the statement was sent: a server that

@@ -17,7 +17,7 @@ from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import precedes_in_session
-from troubadour.problem.budget import THOUSANDS
+from troubadour.problem.budget import MANY, THOUSANDS
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import (
@@ -45,7 +45,7 @@ from troubadour.search.schedule.visible_sets import (
     sees_a_set,
 )
 
-CHANGEABLE = 512
+CHANGEABLE = MANY
 """Placements, beyond those whose states may be read, that may be changed where old states are forgotten."""
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sql_semantics.errors import Unsupported
 from sql_semantics.terms import Guard, atom, conj, neg
 from troubadour.execution.states.history import Guarded, RowHistory, Version, alternatives_of
-from troubadour.problem.budget import FEW, HUNDREDS, MOST
+from troubadour.problem.budget import FEW, HUNDREDS, MANY, MOST, SOME
 from troubadour.search.schedule.placement import Forgotten, TakenBack, TooManyRuns
 from troubadour.search.symbolic.encoder import asked
 from troubadour.solver import Answer
@@ -21,7 +21,7 @@ from troubadour.solver import Answer
 if TYPE_CHECKING:
     from troubadour.search.symbolic.trace import SymbolicTrace
 
-BACK = (64, 256)
+BACK = (SOME, MANY)
 """How many of the last placements are opened together where the blame leads nowhere."""
 
 

@@ -17,16 +17,13 @@ from sql_semantics.terms.numbers import is_number, leaf_key, scale_of
 from troubadour.execution.states.history import Guarded, RowHistory, Version, WriteMap, alternatives_of
 from troubadour.execution.views.open_states import OpenStates
 from troubadour.facts.sql.observations import may_write
-from troubadour.problem.budget import SOME, THOUSANDS
+from troubadour.problem.budget import FEWEST, SOME, THOUSANDS
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
 from troubadour.search.inference.values.reaches import Column, Reach, Reaches, scaled
 from troubadour.search.inference.values.seen_numbers import SeenNumbers, linear
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
-
-ROUNDS = 4
-"""Times that writers are looked at for rows that others insert."""
 
 NOBODY = -1
 """Stands for the item whose observations are looked at, before one is."""
@@ -56,7 +53,7 @@ class ReachableNumbers(AbstractEncoder):
                 self._rows[name, row.author, row.ordinal] = self._by_address[row.address] = row
                 for version in row.versions:
                     self._write(None, row, version)
-        for number in range(ROUNDS):
+        for number in range(FEWEST):
             before = len(self._rows), len(self._deleted)
             if number:
                 self._forget_writes()

@@ -8,16 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from troubadour.execution.free.choices import Choices, OpenRead
-from troubadour.problem.budget import MANY, SEVERAL, SOME
+from troubadour.problem.budget import FEWEST, MANY, SEVERAL, SOME
 from troubadour.problem.orders import must_precede
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.placer import Frontier
-
-PASSES = 3
-"""How often those are tried that had no place yet."""
-
-MENDED = 4
-"""How many of the later ones are given a place in the same way, where they have none as it is."""
 
 
 def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
@@ -30,7 +24,7 @@ def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
         for other in frontier.remaining.after(item, frontier.placed, MANY)
         if wanted(other) and not must_precede(frontier.problem, item, other)
     ]
-    for _ in range(PASSES):
+    for _ in range(FEWEST):
         # one that was passed over may wait for another that comes after it
         again: list[int] = []
         for other in passed:
@@ -55,7 +49,7 @@ def separate_ahead(frontier: Frontier, item: int, wanted: Callable[[int], bool])
     problem, length = frontier.problem, len(frontier.trace)
     base = max(length - MANY, 0)
     old = frontier.after(base)
-    ahead, left = 0, MENDED
+    ahead, left = 0, FEWEST
     for other in frontier.remaining.after(item, frontier.placed, SEVERAL):
         if not wanted(other) or must_precede(problem, item, other):
             continue

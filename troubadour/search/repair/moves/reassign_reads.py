@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from troubadour.execution.states.history import RowHistory, Version
-from troubadour.problem.budget import HUNDREDS, MANY, SEVERAL, SOME
+from troubadour.problem.budget import FEW, HUNDREDS, MANY, SEVERAL, SOME
 from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.ascending import in_real_time
@@ -22,7 +22,7 @@ from troubadour.search.schedule.read_candidates import candidates_for
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
 
-SPANS = (8, 24, 60)
+SPANS = (FEW, SEVERAL, SOME)
 """How many of the last placed transactions are read anew together."""
 
 

@@ -14,14 +14,11 @@ from itertools import islice
 
 from troubadour.execution.free.choices import OpenRead
 from troubadour.isolation.levels import Horizon
-from troubadour.problem.budget import FEW, SEVERAL, SOME
+from troubadour.problem.budget import FEW, FEWEST, SEVERAL, SOME
 from troubadour.problem.orders import may_have_seen
 from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import BoundedPlacements, Frontier
 from troubadour.search.schedule.placement import SEMANTIC, TooManyRuns
-
-OPTIONAL = 4
-"""Transactions of unknown outcome that a window takes in at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ def weave(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     unsure = [taken.item for taken in old if frontier.problem.statuses[taken.item] == "unknown"]
     must = [taken.item for taken in old if taken.item not in unsure] + [item]
     upcoming = frontier.remaining.after(item, frontier.placed | set(must), SOME)
-    optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:OPTIONAL]
+    optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:FEWEST]
     try:
         if _Weave(frontier, must, upcoming, optional).run():
             return True

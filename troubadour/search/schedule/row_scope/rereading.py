@@ -20,7 +20,7 @@ from troubadour.search.schedule.read_candidates import likely_for
 from troubadour.search.schedule.row_scope.readings import NO_EXECUTION, read_again, reads_alike
 from troubadour.search.schedule.trace import Trace
 
-RUNS = (4_000, 12_000)
+RUNS = (THOUSANDS, 3 * THOUSANDS)
 """Runs of earlier transactions that are spent on a failing one, where one of them is read otherwise and where two
 are."""
 
