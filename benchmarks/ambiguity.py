@@ -1,4 +1,4 @@
-"""How an audit bears logs that leave much open (DESIGN §7): writers tell nothing, and read states that are not newest.
+"""How an audit bears logs that leave much open: writers tell nothing, and read states that are not newest.
 
 Three families, made by plain arithmetic on what really happened: `copies` (INSERT ... SELECT of which nothing is seen),
 `skewed` (updates that take their values from another table), both at snapshot, and `two-rows` (read committed on two

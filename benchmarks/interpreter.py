@@ -1,4 +1,4 @@
-"""How fast statements run on the versioned state map with read records, beside SQLite called from Python (DESIGN §3).
+"""How fast statements run on the versioned state map with read records, beside SQLite called from Python.
 
 Each run is one transaction of one statement on concrete data, through the view that search uses: the rows looked at are
 recorded. `rows` also records the version that each row read took, as at row scope; `plain` is the same statement on

@@ -1,4 +1,4 @@
-"""What each step of an audit is tried for, gives and takes, over the corpus (ENGINE.md, *a step that never helps*).
+"""What each step of an audit is tried for, gives and takes, over the corpus.
 
 Run as ``python -m benchmarks.steps [FAMILY ...]`` or ``make steps``. Audits go through the command line with
 ``--stats``, each under its time limit; one that is stopped from outside tells nothing, and is counted. Does not know

@@ -1,4 +1,4 @@
-"""The library's front door: SQL text in, compiled programs out (paper §5.4; DESIGN §3).
+"""The library's front door: SQL text in, compiled programs out (paper §5.4).
 
 A statement is bound and compiled once per text and parameter shape. Does not know what the parameters' or the
 results' values look like outside SQL.

@@ -1,4 +1,4 @@
-"""What a statement answers (paper §3.1, read result *r*; DESIGN §5). Does not know what a client observed.
+"""What a statement answers (paper §3.1, read result *r*). Does not know what a client observed.
 
 A `ResultSet` keeps everything of which the DBMS is free: rows come before LIMIT is applied, with their sort keys, so
 that whoever compares can allow every choice that ties leave open.

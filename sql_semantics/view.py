@@ -1,4 +1,4 @@
-"""What the interpreter asks of a database (paper §3.2 READ and READ-FREE; DESIGN §2).
+"""What the interpreter asks of a database (paper §3.2 READ and READ-FREE).
 
 Reads are inverted: statements are run against a view, and the view decides from which state each row comes, that
 own writes come first, and what is recorded of a read. Nothing here knows isolation levels or state identifiers.
@@ -69,8 +69,8 @@ class View(Protocol):
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """At least every row whose `columns` equal `key` (every row for no columns), as a constraint meets it: own
-        writes, and of other rows the newest committed version, also where reads are of an older snapshot
-        (DESIGN §4). Where reads are no snapshot, or of the newest one, it answers as `lookup` does."""
+        writes, and of other rows the newest committed version, also where reads are of an older snapshot. Where reads
+        are no snapshot, or of the newest one, it answers as `lookup` does."""
 
     def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """The rows of the table that this transaction wrote, as they are now."""

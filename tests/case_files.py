@@ -44,7 +44,7 @@ class Expectation:
 
 @dataclass(slots=True)
 class Case:
-    """A case: `header` and `transactions` as the log format has them (CONTRACT §1), and what to expect."""
+    """A case: `header` and `transactions` as the log format has them, and what to expect."""
 
     name: str
     expectations: list[Expectation] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A run held to more than it ran at: what is found, how small it is, and what the oracle says of it (DESIGN §10).
+"""A run held to more than it ran at: what is found, how small it is, and what the oracle says of it.
 
 Does not know how a core is made.
 """

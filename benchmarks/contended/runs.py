@@ -1,4 +1,4 @@
-"""One long contended run: recorded, and audited with what that costs (DESIGN §10).
+"""One long contended run: recorded, and audited with what that costs.
 
 Does not know how an order is found.
 """

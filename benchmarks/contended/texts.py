@@ -1,4 +1,4 @@
-"""The statements of the contended workload in each dialect: what all products take, and what only one has (DESIGN §8).
+"""The statements of the contended workload in each dialect: what all products take, and what only one has.
 
 ``$1`` stands for an item's id, ``$2`` for a group, ``$3`` for a small number, ``{last}`` for the last group, ``{top}``
 for a quantity that few reach, and ``{above}`` for one that is far from another. Does not know how often each is drawn.

@@ -1,4 +1,4 @@
-"""A key-value history and its form as a log of SQL (CONTRACT §1; the histories of Biswas and Enea 2019).
+"""A key-value history and its form as a log of SQL (the histories of Biswas and Enea 2019).
 
 One table ``kv (k, v)``; a transaction reads and writes rows by key. What a client saw is a read's value, and of a
 write that it met its row. Does not know in which order the transactions ran.

@@ -1,1 +1,1 @@
-"""Many contended runs of each product, audited at its profile: is a real product ever accused? (DESIGN §8)"""
+"""Many contended runs of each product, audited at its profile: is a real product ever accused?"""

@@ -1,4 +1,4 @@
-"""Runs of the contended workload, each of its own size and mix, on the product that a profile is of (DESIGN §8).
+"""Runs of the contended workload, each of its own size and mix, on the product that a profile is of.
 
 Does not know how a profile is audited.
 """

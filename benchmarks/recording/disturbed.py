@@ -1,5 +1,5 @@
-"""Runs of a real PostgreSQL that is disturbed: connections killed while they commit, and the server crashed (DESIGN §5,
-transactions of unknown outcome). A last session reads all tables, and its answer tells what the server kept.
+"""Runs of a real PostgreSQL that is disturbed: connections killed while they commit, and the server crashed. A last
+session reads all tables, and its answer tells what the server kept.
 
 What is audited is what the clients saw; what the server kept is compared with what the witness says. Run as
 ``python -m benchmarks.recording.disturbed kills`` or ``crash [--lossy]``. Does not know how verdicts are reached.

@@ -1,4 +1,4 @@
-"""TPC-C's NewOrder in the interpreter beside SQLite in memory driven from Python (DESIGN §3).
+"""TPC-C's NewOrder in the interpreter beside SQLite in memory driven from Python.
 
 Ours is the PL/pgSQL procedure called on the versioned state map with read records, each call a transaction whose writes
 are placed as the next state; SQLite's is a Python function that runs the procedure's statements one by one. Both get

@@ -1,4 +1,4 @@
-"""How long TPC-C's procedures and a bare loop take in the interpreter, on rows in memory (DESIGN §3).
+"""How long TPC-C's procedures and a bare loop take in the interpreter, on rows in memory.
 
 Prints microseconds per call of each transaction, calls prepared once, and nanoseconds per round of a loop. Run as
 ``python -m benchmarks.tpcc.speed``. Knows no isolation levels and no logs.

@@ -1,4 +1,4 @@
-"""What a text that is not modelled may have written: told from its words, as there may be no tree (CONTRACT §3).
+"""What a text that is not modelled may have written: told from its words, as there may be no tree.
 
 The first word says what kind of statement it is, the words after it which tables it names, and every name before a
 parenthesis must be one of the product's own functions. What is not told so is taken to reach everything. Does not know

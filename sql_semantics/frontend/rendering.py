@@ -1,4 +1,4 @@
-"""Statements, tables and rows in words of our own, for an engine that is asked what they mean (DESIGN §10).
+"""Statements, tables and rows in words of our own, for an engine that is asked what they mean.
 
 A statement is taken apart by the parser, its parameters are put in as literals, and it is written anew: the engine
 never sees a log's text. Only what is modelled may be rendered. Does not know engines.

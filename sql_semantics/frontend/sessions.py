@@ -1,7 +1,7 @@
 """Statements that change no row and leave the meaning of others alone: locks of tables, the level of a transaction, and
 the probes that are no queries (PostgreSQL manual, SQL commands; MySQL manual 15.7.6).
 
-What waits or fails because of them does so with errors that may always happen (DESIGN §5). Read from tokens, since the
+What waits or fails because of them does so with errors that may always happen. Read from tokens, since the
 parser knows few of them. Does not know who waits for whom.
 """
 

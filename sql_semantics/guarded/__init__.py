@@ -1,4 +1,4 @@
-"""Guarded (symbolic) execution of bound statements (paper §5.4; DESIGN §3). Knows neither states nor a solver.
+"""Guarded (symbolic) execution of bound statements (paper §5.4). Knows neither states nor a solver.
 
 Rows exist under guards and values are cases or terms; concrete parts run through the concrete runtime's functions.
 """

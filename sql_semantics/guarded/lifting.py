@@ -1,4 +1,4 @@
-"""Concrete operations on guarded cases (paper §5.3, §5.4 *ITE*; DESIGN §3). Does not know rows or SQL operators.
+"""Concrete operations on guarded cases (paper §5.3, §5.4 *ITE*). Does not know rows or SQL operators.
 
 A concrete function is applied to every combination of cases and equal results are merged. Where it raises an SqlError
 the case becomes a `Failure`, a leaf that travels upwards until a statement turns it into an error under its guard.

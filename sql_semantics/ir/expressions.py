@@ -1,4 +1,4 @@
-"""Bound scalar expressions (DESIGN §3). Does not know where the row it reads comes from.
+"""Bound scalar expressions. Does not know where the row it reads comes from.
 
 An expression is evaluated in an environment row: one flat tuple that holds the columns of all FROM items side by
 side (or, above a GROUP BY, the group keys followed by the aggregates). `Column.index` is a position in that tuple.

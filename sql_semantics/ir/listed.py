@@ -1,4 +1,4 @@
-"""The rows of a long VALUES list, written once for all that are alike (DESIGN §3).
+"""The rows of a long VALUES list, written once for all that are alike.
 
 A list of ten thousand rows has few *forms*: rows that differ in nothing but literals and parameters. An `Insert` then
 holds one row of each form, so that walks over the intermediate representation meet few, and a `Listed` for them all,

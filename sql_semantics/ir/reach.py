@@ -1,4 +1,4 @@
-"""What a statement that is not modelled may have changed (CONTRACT §3: it is taken to have written anything that it can
+"""What a statement that is not modelled may have changed (it is taken to have written anything that it can
 reach). Does not know how that is told from a text.
 """
 

@@ -1,4 +1,4 @@
-"""Which rows of a table a condition can be satisfied by: access paths (paper §7.1, H1 indexing; DESIGN §7).
+"""Which rows of a table a condition can be satisfied by: access paths (paper §7.1, H1 indexing).
 
 A pure choice made at compile time: equality conjuncts ``column = expression`` whose expression is known before the
 table is read become a lookup, whatever remains a scan. Callers test the whole condition again on every row that

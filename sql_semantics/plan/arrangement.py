@@ -1,4 +1,4 @@
-"""The order in which FROM items are joined, where the written one makes products (DESIGN §7; paper §7.1).
+"""The order in which FROM items are joined, where the written one makes products (paper §7.1).
 
 Items that join by commas, CROSS JOIN or INNER JOIN give the same rows in any order. Where an item of the written order
 stands with nothing that a lookup could find its rows by, though it has an equation with a later item, the items are

@@ -1,4 +1,4 @@
-"""Errors that a statement may raise although its run here does not (DESIGN §5, "what depends on the planner is may").
+"""Errors that a statement may raise although its run here does not.
 
 A DBMS is free to evaluate the operands of AND, OR, WHERE and ON in any order and on more rows than qualify in the
 end. Where such an operand can fail, its failure can neither be demanded nor excluded. A query in FROM, EXISTS, IN, ANY

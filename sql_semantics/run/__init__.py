@@ -1,4 +1,4 @@
-"""Bound statements compiled once into closures over a view (paper §5.4; DESIGN §2, §3).
+"""Bound statements compiled once into closures over a view (paper §5.4).
 
 One file per clause. The concrete runtime is exported here, its symbolic twin from `sql_semantics.guarded`.
 Knows no SQL text and no isolation level.

@@ -1,4 +1,4 @@
-"""A database in memory: the simplest View (DESIGN §2, "reads are inverted").
+"""A database in memory: the simplest View.
 
 Rows live in dictionaries by identity; indexes on column sets are built on the first lookup and maintained by writes.
 Enforces no constraint and knows no transactions.

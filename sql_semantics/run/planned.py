@@ -1,4 +1,4 @@
-"""A statement together with the errors that planning it raises (DESIGN §5). Does not know what the statement does."""
+"""A statement together with the errors that planning it raises. Does not know what the statement does."""
 
 from __future__ import annotations
 

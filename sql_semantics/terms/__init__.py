@@ -1,4 +1,4 @@
-"""Hash-consed terms that fold on construction (paper §5.3, §5.4 *smp* and *ITE*; DESIGN §3).
+"""Hash-consed terms that fold on construction (paper §5.3, §5.4 *smp* and *ITE*).
 
 Three kinds of things: `Guard`, a Boolean over opaque atoms and comparisons; `Term`, a non-null scalar over unknowns;
 `Cases`, a scalar that is one of several leaves under exclusive guards. Nothing here knows what an atom means or which

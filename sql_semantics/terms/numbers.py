@@ -1,4 +1,4 @@
-"""Non-null scalar terms over unknowns (paper §5.3; DESIGN §3). Does not know NULL: that is a case of its own.
+"""Non-null scalar terms over unknowns (paper §5.3). Does not know NULL: that is a case of its own.
 
 Numbers are exact: a term of scale s denotes an integer divided by 10**s, so that a solver can work in integers alone.
 Every numeric term carries the hull of its possible values; comparisons outside the hull fold on construction, which is

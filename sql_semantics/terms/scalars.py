@@ -1,4 +1,4 @@
-"""Guarded cases, the normal form of a symbolic value (DESIGN §3; paper §5.4 *ITE*). Does not know SQL's operators.
+"""Guarded cases, the normal form of a symbolic value (paper §5.4 *ITE*). Does not know SQL's operators.
 
 A `Scalar` is a plain value, a term, or `Cases`: leaves under pairwise exclusive guards, exhaustive wherever the scalar
 means anything at all (a row's values mean something only where the row exists).

@@ -1,4 +1,4 @@
-"""Which product's rules apply (DESIGN §3, §5). Does not hold the rules themselves; they stand where they act."""
+"""Which product's rules apply. Does not hold the rules themselves; they stand where they act."""
 
 from __future__ import annotations
 

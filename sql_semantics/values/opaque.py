@@ -1,4 +1,4 @@
-"""Values of types that are not modelled: stored and shown as they were written (DESIGN §3).
+"""Values of types that are not modelled: stored and shown as they were written.
 
 Whether two of them are equal that are spelled differently is not known (`{"a":1}` and `{"a": 1}` as jsonb). So there
 are two readings: told apart by how they are written, for a witness in which each is seen as it was stored; and not told

@@ -1,4 +1,4 @@
-"""The order of values of one kind (DESIGN §3). Does not know text, whose order hangs on a collation."""
+"""The order of values of one kind. Does not know text, whose order hangs on a collation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison of text under known and unknown collations (DESIGN §3).
+"""Comparison of text under known and unknown collations.
 
 Equal and ordered where every usual collation agrees; `Unsupported` where the answer would hang on a collation that
 is not known. Does not know the collation's own tables: only code points, ASCII case and what is common to all.

@@ -1,4 +1,4 @@
-"""SQL types as data (DESIGN §3). Does not know any dialect's conversion rules.
+"""SQL types as data. Does not know any dialect's conversion rules.
 
 Concrete values are plain Python objects: integers are `int`, NUMERIC is `decimal.Decimal`, text and JSON are `str`,
 BOOLEAN is `bool`, REAL/DOUBLE is `float` (a REAL already rounded to 32 bits), DATE, TIME and TIMESTAMP are naive

@@ -1,4 +1,4 @@
-"""A real engine and the interpreter side by side: one statement on both, and what differs (DESIGN §10).
+"""A real engine and the interpreter side by side: one statement on both, and what differs.
 
 The engine's tables are the truth: after whatever the interpreter does not follow, its view is filled from them anew.
 Knows no generator and no suite.
@@ -146,7 +146,7 @@ class Beside:
         return state in free or (state == "any" and bool(free))
 
     def _taken_keys(self, sql: str, answer: Answer) -> Step | None:
-        """What two rows with one key mean; the interpreter leaves keys to its caller (DESIGN §4). None: nothing.
+        """What two rows with one key mean; the interpreter leaves keys to its caller. None: nothing.
 
         An UPDATE may pass through two equal keys that are gone when it ends; whether it fails depends on row order.
         """

@@ -1,4 +1,4 @@
-"""When an engine's answer and the interpreter's are one (DESIGN §5). Knows neither where statements come from nor how
+"""When an engine's answer and the interpreter's are one. Knows neither where statements come from nor how
 they are run."""
 
 from __future__ import annotations

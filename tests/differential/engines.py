@@ -1,4 +1,4 @@
-"""The real engines behind one small interface (DESIGN §10). Knows neither the generator nor the interpreter."""
+"""The real engines behind one small interface. Knows neither the generator nor the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for expressions and predicates (DESIGN §10). Of queries they know only that one may stand within."""
+"""Rules for expressions and predicates. Of queries they know only that one may stand within."""
 
 from __future__ import annotations
 

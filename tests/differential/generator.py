@@ -1,4 +1,4 @@
-"""Seeded random schemas and statements over the fragment (DESIGN §10). Knows no engine and no expected result."""
+"""Seeded random schemas and statements over the fragment. Knows no engine and no expected result."""
 
 from __future__ import annotations
 

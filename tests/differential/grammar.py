@@ -1,4 +1,4 @@
-"""What all rules of the generator share: the source of chance, the product, the tables, and what was used (DESIGN §10).
+"""What all rules of the generator share: the source of chance, the product, the tables, and what was used.
 
 A rule is a function that takes the `Grammar` and returns a `Piece`. Knows no rule.
 """

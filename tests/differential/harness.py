@@ -1,5 +1,5 @@
-"""Runs generated cases on a real engine beside the interpreter, tells where they differ, and makes that small (DESIGN
-§10). Does not know how statements are generated."""
+"""Runs generated cases on a real engine beside the interpreter, tells where they differ, and makes that small. Does not
+know how statements are generated."""
 
 from __future__ import annotations
 

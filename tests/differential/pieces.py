@@ -1,4 +1,4 @@
-"""SQL text as a small tree that can be made smaller: what the generator returns and the shrinker works on (DESIGN §10).
+"""SQL text as a small tree that can be made smaller: what the generator returns and the shrinker works on.
 
 A piece knows what may stand in its place (`family`), whether it can go (`optional`) and whether it is a list whose
 items can go one by one (`separator`). Knows no SQL beyond that.

@@ -1,4 +1,4 @@
-"""Rules for SELECT, set operations, WITH, aggregates and windows (DESIGN §10). Does not know writes."""
+"""Rules for SELECT, set operations, WITH, aggregates and windows. Does not know writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random triggers on PostgreSQL and in the interpreter (DESIGN §10).
+"""Random triggers on PostgreSQL and in the interpreter.
 
 Does not know how triggers are generated.
 """

@@ -1,4 +1,4 @@
-"""A query's answer with the types that the engine gives its columns (DESIGN §10). Does not know what they should be."""
+"""A query's answer with the types that the engine gives its columns. Does not know what they should be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small random PL/pgSQL functions: loops, branches, cursors, writes, exception blocks (DESIGN §10).
+"""Small random PL/pgSQL functions: loops, branches, cursors, writes, exception blocks.
 
 Everything terminates: loops run over ranges or rows, or count a variable down. Does not know what they compute.
 """

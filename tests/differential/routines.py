@@ -1,4 +1,4 @@
-"""Runs scripts of calls of stored routines on a real engine and in the interpreter (DESIGN §10).
+"""Runs scripts of calls of stored routines on a real engine and in the interpreter.
 
 A script is a schema with rows and cases: a routine and statements. Answers, errors and the tables after every
 statement must agree. Does not know what the routines do.

@@ -1,4 +1,4 @@
-"""Seeded random tables, rows and views (DESIGN §10): keys, defaults, checks, foreign keys, generated columns.
+"""Seeded random tables, rows and views: keys, defaults, checks, foreign keys, generated columns.
 
 Each construct has a switch per product. Knows no engine and no statement.
 """

@@ -1,4 +1,4 @@
-"""Rules for FROM: tables, views, derived tables, joins of all kinds (DESIGN §10). Knows no clause after it."""
+"""Rules for FROM: tables, views, derived tables, joins of all kinds. Knows no clause after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The smallest statements of differences that campaigns found, on the engine that answered otherwise (DESIGN §10).
+"""The smallest statements of differences that campaigns found, on the engine that answered otherwise.
 
 Each must be modelled: neither refused nor answered differently. Knows no reason; the interpreter's comments have it.
 """

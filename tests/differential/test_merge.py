@@ -1,4 +1,4 @@
-"""MERGE beside a real PostgreSQL: written statements, and random ones (DESIGN §10). Knows no levels."""
+"""MERGE beside a real PostgreSQL: written statements, and random ones. Knows no levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WITH items that write beside a real PostgreSQL: written scripts, and statements made of random parts (DESIGN §10).
+"""WITH items that write beside a real PostgreSQL: written scripts, and statements made of random parts.
 
 What hangs on the order of the parts is refused here and has one of several outcomes there. Knows no levels.
 """

@@ -1,4 +1,4 @@
-"""Types, casts, operators and functions agree with the real engines, value by value and error by error (DESIGN §10)."""
+"""Types, casts, operators and functions agree with the real engines, value by value and error by error."""
 
 from __future__ import annotations
 

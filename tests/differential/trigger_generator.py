@@ -1,4 +1,4 @@
-"""Small random triggers FOR EACH ROW in PL/pgSQL, and statements that fire them (DESIGN §10).
+"""Small random triggers FOR EACH ROW in PL/pgSQL, and statements that fire them.
 
 Triggers count down through `level`, so that everything ends. Does not know what they compute.
 """

@@ -1,4 +1,4 @@
-"""Rules for INSERT, UPDATE, DELETE and their kin (DESIGN §10). Does not know how queries are made."""
+"""Rules for INSERT, UPDATE, DELETE and their kin. Does not know how queries are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few transactions on as many connections, statement by statement in a random order, on a real server (DESIGN §10).
+"""A few transactions on as many connections, statement by statement in a random order, on a real server.
 
 Whoever waits for a lock is passed over until it has its answer. What fails ends its transaction, or does not where the
 product lets it go on. Does not know what the products promise.

@@ -1,4 +1,4 @@
-"""Fresh runs on a real PostgreSQL, audited: what a server does at a level is correct at that level (DESIGN §10).
+"""Fresh runs on a real PostgreSQL, audited: what a server does at a level is correct at that level.
 
 The bank in both variants, and a mixed workload on ten contended rows: reads by key, by predicate and of aggregates,
 inserts, deletes, updates by predicate. What the server decided is taken as right; a verdict that is not `correct` is a

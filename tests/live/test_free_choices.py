@@ -1,4 +1,4 @@
-"""Real PostgreSQL runs with numbered rows, savepoints and errors: audited, they are correct at their level (DESIGN §5).
+"""Real PostgreSQL runs with numbered rows, savepoints and errors: audited, they are correct at their level.
 
 Some transactions are told the numbers that their rows got, some ask for them, some never learn them.
 """

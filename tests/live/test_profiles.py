@@ -1,4 +1,4 @@
-"""What products do is correct at their profiles (DESIGN §8): fresh contended runs of four of them.
+"""What products do is correct at their profiles: fresh contended runs of four of them.
 
 Does not know how a profile is audited.
 """

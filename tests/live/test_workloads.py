@@ -1,5 +1,5 @@
 """Every workload, as stored procedures and as a client's statements, recorded on PostgreSQL and on MariaDB and audited:
-correct at the level that it ran at (DESIGN §10)."""
+correct at the level that it ran at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search against oracle on many random logs, level by level, with the mix of what they were (DESIGN §10).
+"""Search against oracle on many random logs, level by level, with the mix of what they were.
 
 ``python -m tests.property.campaign --logs 10000`` (``make oracle``) takes hours; every seed by itself is repeatable.
 Logs have orders to be searched, unknown outcomes and missing observations; every other one was made of transactions

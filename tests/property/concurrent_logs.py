@@ -1,4 +1,4 @@
-"""Runs of a simulated server whose commits become visible in another order than their timestamps say (DESIGN §6).
+"""Runs of a simulated server whose commits become visible in another order than their timestamps say.
 
 Sessions take turns at random. A commit takes its timestamp when it starts and becomes visible some turns later, so of
 overlapping commits the hint order is often wrong, as on real servers. What is served is right: snapshot isolation with

@@ -1,4 +1,4 @@
-"""Broken and hostile logs, seeded (CONTRACT §2, exit status): changes of real logs in bytes, JSON and SQL.
+"""Broken and hostile logs, seeded: changes of real logs in bytes, JSON and SQL.
 
 ``python -m tests.property.fuzz_logs --logs 10000`` (``make fuzz``) tries many; every seed by itself is repeatable, and
 ``--show SEED`` prints its log. Whatever the log, an audit under bounds ends with a verdict, one JSON object and nothing

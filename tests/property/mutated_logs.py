@@ -1,4 +1,4 @@
-"""Beginnings of the recorded logs, and single changes of them (DESIGN §10).
+"""Beginnings of the recorded logs, and single changes of them.
 
 The logs are those in logs/recorded: runs of the bank on PostgreSQL, without deletes and inserts. A transaction is only
 changed where nobody before it in hint order can have read from it. Does not know which change is possible.

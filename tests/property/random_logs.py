@@ -1,4 +1,4 @@
-"""Tiny random logs for the oracle and for search (DESIGN §10): seeded, mostly of real executions, some of them spoilt.
+"""Tiny random logs for the oracle and for search: seeded, mostly of real executions, some of them spoilt.
 
 A log is made by running random statements on a store of states under a random policy for what is read: serial,
 snapshot, read committed or anything. Then observations are changed or dropped, times are given, shifted or left out.

@@ -1,5 +1,5 @@
 """Logs of simulated replicated stores, longer than an oracle could judge: sites apply each other's commits in an order
-of their own (DESIGN §10). Deterministic by seed; correct at their level by construction.
+of their own. Deterministic by seed; correct at their level by construction.
 
 `causal`: a site applies a commit after all that it depends on; `atomic`: whole, in any order. Versions are totally
 ordered by when they were committed. Does not know SQL beyond one table of registers.

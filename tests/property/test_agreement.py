@@ -1,5 +1,5 @@
 """Search and oracle agree on random logs: verdict and verified prefix, at every level, in searched and in recorded
-order, whatever heuristics are on (DESIGN §10).
+order, whatever heuristics are on.
 
 What a verdict carries is checked as far as it can be: witnesses by replay; cores by the oracle, on the log in which the
 failing prefix keeps only the core's observations. Does not check that a core is minimal.

@@ -1,4 +1,4 @@
-"""Search and oracle agree on random logs with savepoints and failed statements (DESIGN §10). Does not know why a
+"""Search and oracle agree on random logs with savepoints and failed statements. Does not know why a
 statement failed."""
 
 from __future__ import annotations

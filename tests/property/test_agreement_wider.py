@@ -1,4 +1,4 @@
-"""Search and oracle agree on logs with statements that have no native symbolic rule (DESIGN §3, §10): subqueries, set
+"""Search and oracle agree on logs with statements that have no native symbolic rule: subqueries, set
 operations, upserts, windows, joins inside writes. With every heuristic on and off, so that symbolic runs are forced.
 
 Does not check what a violation carries beyond what `test_agreement` asks of it.

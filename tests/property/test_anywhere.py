@@ -1,4 +1,4 @@
-"""What is refuted in every order has, by the oracle, no witness in any order (CONTRACT §2 *scope*)."""
+"""What is refuted in every order has, by the oracle, no witness in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not modelled of a log never makes it a violation that it is not, nor correct (CONTRACT §3).
+"""What is not modelled of a log never makes it a violation that it is not, nor correct.
 
 Random logs that are modelled, of which some statements are then told in words that are not, or a column has a type that
 is not; and logs to which something is added that has nothing to do with them. The oracle judges what is left as the

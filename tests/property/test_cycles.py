@@ -1,4 +1,4 @@
-"""What is excluded in every order has, by the oracle, no witness in any order (CONTRACT §2 *scope*), and what a server
+"""What is excluded in every order has, by the oracle, no witness in any order, and what a server
 served rightly is never excluded. Long logs are point reads and writes, where anomalies are planted."""
 
 from __future__ import annotations

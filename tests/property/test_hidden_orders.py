@@ -1,4 +1,4 @@
-"""Serial runs of real SQL whose order is not told any more are put in order again (DESIGN §6). Does not know how."""
+"""Serial runs of real SQL whose order is not told any more are put in order again. Does not know how."""
 
 from __future__ import annotations
 

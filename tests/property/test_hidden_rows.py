@@ -1,4 +1,4 @@
-"""Logs whose initial rows are not known (CONTRACT §1 *Header*), against the oracle on every initial state of a small
+"""Logs whose initial rows are not known, against the oracle on every initial state of a small
 domain: what some initial state explains is never a violation, and what was explained with the rows at hand is correct
 or, where statements meet rows that nothing names, undecided.
 """

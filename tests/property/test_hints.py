@@ -1,4 +1,4 @@
-"""What a server served rightly is correct whatever order its timestamps hint at (DESIGN §6). Does not know how."""
+"""What a server served rightly is correct whatever order its timestamps hint at. Does not know how."""
 
 from __future__ import annotations
 

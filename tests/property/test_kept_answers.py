@@ -1,4 +1,4 @@
-"""Queries whose answers are kept by what the tables held are decided as if each were run (DESIGN §7, *footprint*).
+"""Queries whose answers are kept by what the tables held are decided as if each were run.
 
 The same logs with and without: verdict, prefix and failing transaction. Does not know how much is saved.
 """

@@ -1,4 +1,4 @@
-"""What is looked for only among rows that were there lately is found as before, however short that is (DESIGN §7).
+"""What is looked for only among rows that were there lately is found as before, however short that is.
 
 Search and oracle on random logs, where one of the two takes nothing for recent. Does not know the logs' levels.
 """

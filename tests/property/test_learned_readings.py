@@ -1,5 +1,5 @@
-"""What a search over statements' states passes over, because it failed after the same writes, explains nothing else
-(DESIGN §7 H4, learned conflicts): on and off find the same outcomes of the same transactions.
+"""What a search over statements' states passes over, because it failed after the same writes, explains nothing else: on
+and off find the same outcomes of the same transactions.
 
 Does not know which outcome is right.
 """

@@ -1,5 +1,5 @@
 """Search and oracle agree at every general level, on logs of transactions that saw states or sets, and on logs where
-each transaction has a level of its own; and what a stronger level accepts a weaker one accepts (DESIGN §10).
+each transaction has a level of its own; and what a stronger level accepts a weaker one accepts.
 
 The whole campaign is ``make oracle``.
 """

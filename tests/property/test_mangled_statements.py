@@ -1,5 +1,5 @@
 """Whatever becomes of a statement's words, it is modelled, refused by name, or an error of the DBMS's: the front end
-does not break (CONTRACT §3), as a statement and as a definition.
+does not break, as a statement and as a definition.
 
 The texts are those of docs/sql-fragment.md, with words left out, doubled, swapped or of other texts. Does not know
 which of them a DBMS would take.

@@ -1,4 +1,4 @@
-"""Mutations of recorded logs (DESIGN §10): what cannot be is a violation at exactly the transaction that was changed,
+"""Mutations of recorded logs: what cannot be is a violation at exactly the transaction that was changed,
 what may be stays correct, and how much of the rest is caught.
 
 Does not know how a verdict is reached, and judges the values with an own reading of the bank's few statements.

@@ -1,4 +1,4 @@
-"""One statement after the other is correct at every level of the product that answered so (CONTRACT §2)."""
+"""One statement after the other is correct at every level of the product that answered so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle on the paper's example, on anomalies at level boundaries, and on random logs (DESIGN §10)."""
+"""The oracle on the paper's example, on anomalies at level boundaries, and on random logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay's running maxima against the definitions, all pairs at a time (DESIGN §4 *Time*)."""
+"""Replay's running maxima against the definitions, all pairs at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search and oracle agree at the profiles of DBMSs, on random logs (DESIGN §8, §10).
+"""Search and oracle agree at the profiles of DBMSs, on random logs.
 
 The logs are those of the other levels, as ones of the profile's dialect; statements that only PostgreSQL has are left
 out. Does not know what a product does: tests/live does.

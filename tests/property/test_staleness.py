@@ -1,4 +1,4 @@
-"""A bound on how old a state is read (``--max-staleness``; DESIGN §7 *Forgetting*) against enumeration, and what it may
+"""A bound on how old a state is read (``--max-staleness``) against enumeration, and what it may
 change of a verdict, with states forgotten at once and far fewer of them kept than in earnest.
 
 Does not know how much memory is saved.

@@ -1,4 +1,4 @@
-"""A server's rules are tried before those of the level, and nobody is held to them (paper §7 H4; DESIGN §7).
+"""A server's rules are tried before those of the level, and nobody is held to them (paper §7 H4).
 
 Search and oracle on random logs where they are tried on all lengths, and stale reads in a log of many transactions.
 Does not know how often they explain a run.

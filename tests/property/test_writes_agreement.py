@@ -1,4 +1,4 @@
-"""Search and oracle agree on random logs of upserts, foreign keys with actions and computed keys (DESIGN §4, §10).
+"""Search and oracle agree on random logs of upserts, foreign keys with actions and computed keys.
 
 Transactions run on random states, constraints on later ones, so that many logs are explained at some levels only; then
 an answer is changed now and then. Does not check cores.

@@ -1,4 +1,4 @@
-"""PostgreSQL's regression scripts, statement by statement, on a real server beside the interpreter (DESIGN §10).
+"""PostgreSQL's regression scripts, statement by statement, on a real server beside the interpreter.
 
 A statement is `same`, `refused` by name, `different`, or `skipped` (it is not for the interpreter at all: transaction
 control, session settings, statements that the schema follows). The server is asked, not the expected output, which is

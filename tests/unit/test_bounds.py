@@ -1,4 +1,4 @@
-"""Whatever the log, an audit under bounds ends in time and memory with one answer (CONTRACT §2, `--timeout`)."""
+"""Whatever the log, an audit under bounds ends in time and memory with one answer."""
 
 from __future__ import annotations
 

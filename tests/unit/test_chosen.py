@@ -1,4 +1,4 @@
-"""Values that the DBMS chooses, in the concrete runtime: what is tied to what, per dialect (DESIGN §5)."""
+"""Values that the DBMS chooses, in the concrete runtime: what is tied to what, per dialect."""
 
 from __future__ import annotations
 

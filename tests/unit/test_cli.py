@@ -1,4 +1,4 @@
-"""The command line, end to end (CONTRACT §2): verdicts, where logs come from, and witnesses."""
+"""The command line, end to end: verdicts, where logs come from, and witnesses."""
 
 from __future__ import annotations
 

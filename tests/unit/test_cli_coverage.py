@@ -1,4 +1,4 @@
-"""What a verdict says of what is not modelled, and what a user lets pass (CONTRACT §2, coverage)."""
+"""What a verdict says of what is not modelled, and what a user lets pass."""
 
 from __future__ import annotations
 

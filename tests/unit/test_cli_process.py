@@ -1,4 +1,4 @@
-"""The command as a process (CONTRACT §2): its exit status, its streams, signals and faults."""
+"""The command as a process: its exit status, its streams, signals and faults."""
 
 from __future__ import annotations
 

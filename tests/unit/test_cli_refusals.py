@@ -1,4 +1,4 @@
-"""What the command line refuses (CONTRACT §2): exit status 2, one line on standard error, and nothing else."""
+"""What the command line refuses: exit status 2, one line on standard error, and nothing else."""
 
 from __future__ import annotations
 

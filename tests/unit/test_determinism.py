@@ -1,5 +1,5 @@
 """The same log and options give the same verdict, core and prefix under any hash seed, and when they are audited again
-in one process (CONTRACT §2)."""
+in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guarded runtime on small tables written out by hand (DESIGN §3; paper §4, the running example)."""
+"""The guarded runtime on small tables written out by hand (paper §4, the running example)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries of the guarded runtime on small tables written out by hand (DESIGN §3): joins, groups, LIMIT, subqueries."""
+"""Queries of the guarded runtime on small tables written out by hand: joins, groups, LIMIT, subqueries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values without arithmetic in a model (DESIGN §3): each code stands for one value, and each value for its code."""
+"""Values without arithmetic in a model: each code stands for one value, and each value for its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as explained: multisets, sequences up to ties, choices under LIMIT, counts (DESIGN §5)."""
+"""What counts as explained: multisets, sequences up to ties, choices under LIMIT, counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not modelled of a definition is named by the statements that use it, and by no other (CONTRACT §3)."""
+"""What is not modelled of a definition is named by the statements that use it, and by no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay refuses the smallest witness that violates each condition, and passes its neighbour (DESIGN §4, §5, §9)."""
+"""Replay refuses the smallest witness that violates each condition, and passes its neighbour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay on what statements answered (DESIGN §5, §9): rows, own writes, errors, keys, logs that cannot be used."""
+"""Replay on what statements answered: rows, own writes, errors, keys, logs that cannot be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which errors are certain: only what the DBMS cannot help but meet (DESIGN §5); and what rows of one INSERT see."""
+"""Which errors are certain: only what the DBMS cannot help but meet; and what rows of one INSERT see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that change no row and answer nothing (DESIGN §5)."""
+"""Statements that change no row and answer nothing."""
 
 from __future__ import annotations
 

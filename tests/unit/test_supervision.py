@@ -1,4 +1,4 @@
-"""Work in a process of its own, ended by its alarm wherever that strikes (CONTRACT §2, `--timeout`)."""
+"""Work in a process of its own, ended by its alarm wherever that strikes."""
 
 from __future__ import annotations
 

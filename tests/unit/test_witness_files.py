@@ -1,4 +1,4 @@
-"""Witnesses on disk (DESIGN §9): what is written is read, and what is none is refused in one line."""
+"""Witnesses on disk: what is written is read, and what is none is refused in one line."""
 
 from __future__ import annotations
 

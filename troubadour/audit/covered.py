@@ -1,4 +1,4 @@
-"""An audit of what is modelled of a log (CONTRACT §2, coverage; §3): what is not is left out, all else is judged.
+"""An audit of what is modelled of a log: what is not is left out, all else is judged.
 
 A violation of what is left is one of the log. Where all of it is explained, and something was left out, nothing is
 known of the log, unless the user lets just that pass. Does not know how a log that is modelled is judged.

@@ -1,4 +1,4 @@
-"""An audit from log to verdict (CONTRACT §2, §3; DESIGN §7): prepare, search, prove, decide failures twice.
+"""An audit from log to verdict: prepare, search, prove, decide failures twice.
 
 ``correct`` leaves here only with a witness that replay has checked, ``violation`` only after the failing prefix was
 decided a second time. Does not know files or how a verdict is shown.

@@ -1,4 +1,4 @@
-"""Failures in the user's words: rows by their keys, transactions by their ids (CONTRACT §2 *explanation*).
+"""Failures in the user's words: rows by their keys, transactions by their ids.
 
 Does not decide anything.
 """

@@ -1,4 +1,4 @@
-"""A log of a product, refuted at a level that the product does not promise: what its own profile says (DESIGN §8).
+"""A log of a product, refuted at a level that the product does not promise: what its own profile says.
 
 The general levels are stricter than products in some things. Where the log is correct at the profile of the product
 that it was recorded from, a violation of a general level says nothing against the product, and a note says that. Does

@@ -1,4 +1,4 @@
-"""What must be said with a verdict that its search cannot know (CONTRACT §3): that transactions are missing from the
+"""What must be said with a verdict that its search cannot know: that transactions are missing from the
 log (*gaps*), that the level asks for less than the product promises, that the times of a BEGIN would tell more, and
 that what was found contradicts the clients' times.
 

@@ -1,4 +1,4 @@
-"""A verdict's fields, filled in from what was to be decided (CONTRACT §2). Does not know how anything was decided."""
+"""A verdict's fields, filled in from what was to be decided. Does not know how anything was decided."""
 
 from __future__ import annotations
 

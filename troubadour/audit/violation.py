@@ -1,4 +1,4 @@
-"""What a search that failed comes to: a violation that holds, or undecided and what would decide it (CONTRACT §2, §3).
+"""What a search that failed comes to: a violation that holds, or undecided and what would decide it.
 
 A refutation is asked for, and what it names is decided a second time. Under a searched order only what excludes every
 order is a violation. Does not know how a refutation is found.

@@ -1,4 +1,4 @@
-"""The witness that a complete search ends with (DESIGN §9). Does not know whether it is right: replay does.
+"""The witness that a complete search ends with. Does not know whether it is right: replay does.
 
 What a placement took is named as a witness names it: states, exceptions, the rows that constraints met, chosen values.
 """

@@ -1,4 +1,4 @@
-"""``troubadour audit`` (CONTRACT §2). Does not know how a verdict is reached."""
+"""``troubadour audit``. Does not know how a verdict is reached."""
 
 from __future__ import annotations
 
@@ -531,7 +531,7 @@ def _asked(verdict: Verdict, claim: Claim, log: Log, library: SqlLibrary, dsn: s
 
 
 def _check_levels(log: Log, isolation: str | None) -> None:
-    """Exit status 2 wins over undecided (CONTRACT §2), also where nothing was modelled."""
+    """Exit status 2 wins over undecided, also where nothing was modelled."""
     from troubadour.problem.problem import level_of
 
     try:

@@ -1,4 +1,4 @@
-"""``troubadour gate`` (CONTRACT §2). Does not know how a log is audited or judged."""
+"""``troubadour gate``. Does not know how a log is audited or judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``troubadour`` command (CONTRACT §2). Does not know how anything is done.
+"""The ``troubadour`` command. Does not know how anything is done.
 
 Exit status: 0 correct, 1 violation, 2 input or options cannot be used, 3 undecided. Nothing else may end with one of
 these: an interrupt is 130, and a fault of this program 70, where the interpreter's own 1 would look like a violation.

@@ -1,4 +1,4 @@
-"""``troubadour protocol`` (CONTRACT §2; docs/protocols.md). Does not know how a verdict is reached.
+"""``troubadour protocol`` (docs/protocols.md). Does not know how a verdict is reached.
 
 Exit status of ``check``: 0 proved, 1 refuted, 2 the model or the options cannot be used, 3 neither.
 """

@@ -1,4 +1,4 @@
-"""``troubadour reproduce DIR`` (CONTRACT §2). Does not know how a schedule came about."""
+"""``troubadour reproduce DIR``. Does not know how a schedule came about."""
 
 from __future__ import annotations
 

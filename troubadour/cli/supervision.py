@@ -1,4 +1,4 @@
-"""A command under bounds (CONTRACT §2, `--timeout` and `--memory`): its work in a process of its own, and a parent that
+"""A command under bounds: its work in a process of its own, and a parent that
 ends it.
 
 The work has bounds of its own: an alarm raises `OutOfTime` in it wherever Python is, which costs the loops of generated

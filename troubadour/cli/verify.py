@@ -1,4 +1,4 @@
-"""``troubadour verify`` (CONTRACT §2): check a witness without a solver. Does not know how it was found."""
+"""``troubadour verify``: check a witness without a solver. Does not know how it was found."""
 
 from __future__ import annotations
 

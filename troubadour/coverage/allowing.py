@@ -1,4 +1,4 @@
-"""Which gaps a user lets pass (CONTRACT §2, --allow-unjudged), and how gaps are named. Does not know logs."""
+"""Which gaps a user lets pass, and how gaps are named. Does not know logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Since when the rows of a table may be others than is known, and which reads that leaves alone (DESIGN §4, *Time*).
+"""Since when the rows of a table may be others than is known, and which reads that leaves alone.
 
 Nothing reads a commit that was sent after the read's answer arrived. Does not know statements.
 """

@@ -1,4 +1,4 @@
-"""The library of a log: its schema, and the definitions that it changes (CONTRACT §1 *Header*).
+"""The library of a log: its schema, and the definitions that it changes.
 
 Does not know where logs come from.
 """

@@ -1,4 +1,4 @@
-"""What is left of a log once something was left out, and what that tells of its coverage (CONTRACT §2).
+"""What is left of a log once something was left out, and what that tells of its coverage.
 
 Does not know what is left out, nor why.
 """

@@ -1,4 +1,4 @@
-"""A log without what is not modelled (CONTRACT §2, §3): each such statement may have answered anything and written
+"""A log without what is not modelled: each such statement may have answered anything and written
 anything that it can reach, so that it is left out, and with it every statement that may depend on what it wrote.
 
 Whatever explains the log explains what is left of it, so that a violation there is one of the log. A statement that is

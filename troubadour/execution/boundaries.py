@@ -1,4 +1,4 @@
-"""What is in a log as a statement and is none (CONTRACT §1): the statements that begin and end a transaction.
+"""What is in a log as a statement and is none: the statements that begin and end a transaction.
 
 Knows how products spell these, and no other statement.
 """

@@ -1,5 +1,5 @@
 """Which product's rules a log's statements followed: its header's settings, and those that all of its connections set
-before they mattered (CONTRACT §1, `settings`; sqlite.org/pragma.html).
+before they mattered (sqlite.org/pragma.html).
 
 SQLite's `foreign_keys` and `case_sensitive_like` are each connection's own, and off unless it says otherwise. Where
 every statement that they decide ran under one value, the log is read with that; else under the header's, and a

@@ -1,4 +1,4 @@
-"""What holds in every state: no two rows of a table share a key, and foreign keys find their rows (DESIGN §4).
+"""What holds in every state: no two rows of a table share a key, and foreign keys find their rows.
 
 Concrete, for the state that a transaction's writes would make. Does not know when a statement is checked.
 """

@@ -1,5 +1,5 @@
 """What becomes of a row that two concurrent transactions wrote, where a product merges them column by column: DuckDB
-(DESIGN §8; tried on DuckDB 2.0). Does not know which transactions were concurrent.
+(tried on DuckDB 2.0). Does not know which transactions were concurrent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Log statements made ready to run: compiled, arguments converted, observations read (paper §5.4; DESIGN §3).
+"""Log statements made ready to run: compiled, arguments converted, observations read (paper §5.4).
 
 Made once per statement and shared by search and replay; knows no isolation level and no state.
 """

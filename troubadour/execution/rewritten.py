@@ -1,4 +1,4 @@
-"""What a transaction wrote, as a transaction that writes nothing else and reads nothing (DESIGN §10).
+"""What a transaction wrote, as a transaction that writes nothing else and reads nothing.
 
 So the others around a few transactions stand in a small log: with their writes as they were found, whatever they read.
 Does not know who found them.

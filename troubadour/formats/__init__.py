@@ -1,4 +1,4 @@
-"""The log on disk (CONTRACT §1): reading it into `troubadour.model`, writing it, and nothing else.
+"""The log on disk: reading it into `troubadour.model`, writing it, and nothing else.
 
 Knows no SQL and no isolation level: a statement is a text, a level is a name.
 """

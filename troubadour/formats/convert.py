@@ -1,4 +1,4 @@
-"""From a line's record to the model, with the checks that types cannot say (CONTRACT §1, §2 bad input).
+"""From a line's record to the model, with the checks that types cannot say.
 
 Does not know other transactions, nor the columns' SQL types.
 """

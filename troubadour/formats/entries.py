@@ -1,4 +1,4 @@
-"""The shape of each line as typed records, and how one line becomes one (CONTRACT §1).
+"""The shape of each line as typed records, and how one line becomes one.
 
 Every line is decoded twice at most: first by a typed decoder that does all the checking in C; what it refuses, or
 what may repeat a key, is read again slowly, to say what is wrong or to find that nothing is. Does not know what the

@@ -1,4 +1,4 @@
-"""The hint order (CONTRACT §1 "Hint order"; paper §4.1, where it is taken as given).
+"""The hint order (paper §4.1, where it is taken as given).
 
 Does not know whether the order explains anything: that is for the audit to find out.
 """

@@ -1,4 +1,4 @@
-"""Reading a log (CONTRACT §1; bad input: §2, exit 2).
+"""Reading a log (bad input: exit 2).
 
 Goes through the lines once, checks each by itself and against those before, and leaves transactions to the `Store`.
 Does not know SQL: that a value fits its column is found where the columns are known.

@@ -1,4 +1,4 @@
-"""Headers and initial rows of one or several segments, made into one header (CONTRACT §1 "Header", "rows").
+"""Headers and initial rows of one or several segments, made into one header.
 
 Segments are parts of one log: what two of them say must not contradict. Does not know the transactions.
 """

@@ -1,4 +1,4 @@
-"""Where transactions wait until all are read and the hint order is known (DESIGN §7: logs need not fit in memory).
+"""Where transactions wait until all are read and the hint order is known (logs need not fit in memory).
 
 Small logs are kept as objects. Of large ones the lines go to a temporary file and are decoded again whenever a
 transaction is asked for; only a few numbers per transaction stay in memory. Does not know which log is large.

@@ -1,4 +1,4 @@
-"""A segment as a stream of lines (CONTRACT §1: UTF-8, optionally gzip, `-` is standard input).
+"""A segment as a stream of lines (UTF-8, optionally gzip, `-` is standard input).
 
 Holds one block of text at a time. Does not know what a line says.
 """

@@ -1,4 +1,4 @@
-"""Writing a log (CONTRACT §1), line by line as a recorder learns it, or a whole one.
+"""Writing a log, line by line as a recorder learns it, or a whole one.
 
 What is written is read back at once, line by line: a recorder that would write nonsense fails where it does so. Does
 not know where the transactions come from.

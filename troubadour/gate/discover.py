@@ -1,4 +1,4 @@
-"""The logs below some paths, segments of one log put together by their ``log_id`` (CONTRACT §1, §2).
+"""The logs below some paths, segments of one log put together by their ``log_id``.
 
 Reads headers only. Does not know transactions.
 """

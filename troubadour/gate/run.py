@@ -1,4 +1,4 @@
-"""Audits of many logs, each in a process of its own, several at a time (CONTRACT §2).
+"""Audits of many logs, each in a process of its own, several at a time.
 
 A process of its own keeps the memory and the fate of one audit from the others. Knows the command line's JSON object;
 does not know how a verdict is reached.

@@ -1,4 +1,4 @@
-"""The commit tests as formulas (paper Fig. 7; DESIGN §4). Does not know how the formulas are decided.
+"""The commit tests as formulas (paper Fig. 7). Does not know how the formulas are decided.
 
 RMR, ROS and NFR cost nothing here: they are the horizon and the sharing of read identities that the execution was
 given (§6.4). What is left to say is that the atoms of a read form a chain, that no transaction overwrites unseen
@@ -100,7 +100,7 @@ def _total(alternatives: list[tuple[Guard, SymbolicRow | None]]) -> list[tuple[G
 
 
 def keys_hold(states: StateMap, writes: WriteMap) -> Iterator[Guard]:
-    """In the state that these writes make, no two rows of a table share a key (DESIGN §4; every level)."""
+    """In the state that these writes make, no two rows of a table share a key (every level)."""
     for row, version in writes.items():
         table = states.tables[row.table]
         for key in table.schema.keys:

@@ -1,4 +1,4 @@
-"""The levels, each a row of data (paper §6.2; Crooks et al. 2017; Cerone et al. 2015; DESIGN §4). Does not know any
+"""The levels, each a row of data (paper §6.2; Crooks et al. 2017; Cerone et al. 2015). Does not know any
 transaction.
 
 A transaction sees a set of the transactions before it in the order, and of each row the last version that one of these

@@ -1,4 +1,4 @@
-"""Names of levels as people write them (CONTRACT §2). Knows no level's meaning."""
+"""Names of levels as people write them. Knows no level's meaning."""
 
 from __future__ import annotations
 

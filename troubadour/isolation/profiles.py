@@ -1,4 +1,4 @@
-"""What the products promise at the levels that SQL names (DESIGN §4, profiles), and which audits ask for less.
+"""What the products promise at the levels that SQL names, and which audits ask for less.
 
 Does not know any transaction, nor how a level is decided.
 """

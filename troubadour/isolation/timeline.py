@@ -1,4 +1,4 @@
-"""Time bounds of the transactions placed so far, by position (DESIGN §4). Does not know what they read or wrote.
+"""Time bounds of the transactions placed so far, by position. Does not know what they read or wrote.
 
 Answers cost the concurrency around the reader, not the length of the log, also where some stand far from where their
 times would have them: a transaction that is late for a time is found by that time, not by going through positions.

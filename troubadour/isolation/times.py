@@ -1,4 +1,4 @@
-"""What client and DBMS times say (DESIGN §4 *Time*; paper §6.2 *seq*). Does not know any state or row.
+"""What client and DBMS times say (paper §6.2 *seq*). Does not know any state or row.
 
 All comparisons are strict: equal times are concurrent. DBMS and client clocks are never compared with one another,
 nor client clocks of different names.

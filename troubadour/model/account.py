@@ -1,4 +1,4 @@
-"""What a violation is called and why it is one, edge by edge (CONTRACT §2, *anomaly* and *chain*). Does not know how it
+"""What a violation is called and why it is one, edge by edge. Does not know how it
 was found, nor how it is shown."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What ends an audit before its verdict (CONTRACT §2, `--timeout`): time, or the end of the process that asked for it.
+"""What ends an audit before its verdict: time, or the end of the process that asked for it.
 Does not know how much time or memory there is.
 """
 

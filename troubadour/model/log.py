@@ -1,4 +1,4 @@
-"""A log of transactions and what the client observed of them (CONTRACT §1; paper §3.1, output *o*).
+"""A log of transactions and what the client observed of them (paper §3.1, output *o*).
 
 Does not know the file format, nor what any statement means: values are kept as the JSON values that were read.
 """

@@ -1,4 +1,4 @@
-"""When a transaction's snapshot was taken, as far as its statements' texts tell (DESIGN §4 *Time*).
+"""When a transaction's snapshot was taken, as far as its statements' texts tell.
 
 PostgreSQL takes it for the first statement that is planned, SQLite and DuckDB for the first that touches a table, MySQL
 for the first plain SELECT from one, or at its beginning, if the client said so. Savepoints take none anywhere, but a

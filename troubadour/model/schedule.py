@@ -1,4 +1,4 @@
-"""A schedule: the statements of a few transactions in an order of time, to be sent again (CONTRACT §2, `reproduce`).
+"""A schedule: the statements of a few transactions in an order of time, to be sent again.
 
 Does not know how it is run or written down.
 """

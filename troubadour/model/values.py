@@ -1,4 +1,4 @@
-"""JSON values of a log read as SQL values (CONTRACT §1 "Values"; paper §3.1, output *o*).
+"""JSON values of a log read as SQL values (paper §3.1, output *o*).
 
 A value means nothing without the SQL type of its column: ``310``, ``"310"`` and ``"310.00"`` are one NUMERIC value and
 three different JSON values. This module does not know which column a value stands in, nor the dialect.

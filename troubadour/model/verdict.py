@@ -1,4 +1,4 @@
-"""Verdicts and the evidence they carry (CONTRACT §2, §3). Does not know how they were reached."""
+"""Verdicts and the evidence they carry. Does not know how they were reached."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ REASON = 490
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
+    """What an audit found. `verified_prefix` counts committed transactions in hint order; `witness`
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
     `max_staleness`: what the user took for granted of how old a state is read. `certificate`: what the database's own
     account came to, where there was one. `coverage`: what was judged of the log. `claim`: what a violation says of one

@@ -1,4 +1,4 @@
-"""A witness: the order and the states read that explain a log (DESIGN §9; paper Def. 3.4, Thm. 7.1).
+"""A witness: the order and the states read that explain a log (paper Def. 3.4, Thm. 7.1).
 
 Does not know whether it is right; `troubadour.replay` says so.
 

@@ -1,4 +1,4 @@
-"""The brute-force oracle: enumerate every witness of a tiny log and ask replay (DESIGN §9, §10).
+"""The brute-force oracle: enumerate every witness of a tiny log and ask replay.
 
 Imports neither solver nor encodings; replay is the only judge.
 """

@@ -1,4 +1,4 @@
-"""Every assignment of states to the row reads of one transaction, one after the other (DESIGN §4, scope *row*).
+"""Every assignment of states to the row reads of one transaction, one after the other.
 
 Which rows are read depends on what was read before, so the choices are found while the transaction runs: an odometer
 whose wheels appear as they are needed. Does not know what makes an assignment good.

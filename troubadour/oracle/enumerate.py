@@ -50,7 +50,7 @@ def explain(
     budget: int = 200_000,
     max_staleness: int | None = None,
 ) -> OracleAnswer:
-    """The largest prefix that some witness explains (CONTRACT §2), by enumeration.
+    """The largest prefix that some witness explains, by enumeration.
 
     `budget` bounds the transactions run; `max_staleness`, at the levels that read one state, how many transactions
     have followed that one. Raises BudgetExceeded beyond it, LogError where the log cannot be used.

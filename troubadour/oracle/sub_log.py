@@ -1,4 +1,4 @@
-"""The oracle's word on an anomaly found in a real run: the core alone, among what really happened (DESIGN §10).
+"""The oracle's word on an anomaly found in a real run: the core alone, among what really happened.
 
 A log is audited at the level that it ran at, which gives its states. The sub-log begins in the state that was there
 when the first of the core began; any other that committed until the last of the core was over is a transaction that

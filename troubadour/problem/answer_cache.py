@@ -1,4 +1,4 @@
-"""Answers of queries that were compared before, on tables that held the same (DESIGN §7: one run per footprint).
+"""Answers of queries that were compared before, on tables that held the same (one run per footprint).
 
 A query that looked at nothing but whole tables answers alike wherever these hold the same rows, in whichever state and
 order of the log: it is run once for each such content while a transaction is placed here and there. Does not know why

@@ -1,4 +1,4 @@
-"""What an audit may spend, and what its steps spent (CONTRACT §2 `--timeout`; ENGINE.md, *one budget*).
+"""What an audit may spend, and what its steps spent.
 
 A user's limit is one of wall-clock time. Every bound of a step's own is one of *units*, which follow from the log and
 the options alone, so that a verdict does not hang on how busy a machine is: statements run, operands of conditions

@@ -1,4 +1,4 @@
-"""Which transaction may follow which (DESIGN §4, §6): real time and bound commit orders. Knows no rows, no reads."""
+"""Which transaction may follow which: real time and bound commit orders. Knows no rows, no reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be decided: the log, the levels and the switches (CONTRACT §2). Does not know how it is decided."""
+"""What is to be decided: the log, the levels and the switches. Does not know how it is decided."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ class Problem:
         return all(s.results is None and s.affected is None and s.error is None for s in statements)
 
     def binds_commit_order(self, item: int) -> bool:
-        """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""
+        """Whether ``order: exact`` binds this transaction's place (not at the serializable levels)."""
         return self.order_exact and not self.levels[item].horizon.latest
 
 
@@ -353,7 +353,7 @@ def has_answers(transaction: Transaction) -> bool:
 
 
 def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level:
-    """The level to audit a transaction at (CONTRACT §2); raises LogError."""
+    """The level to audit a transaction at; raises LogError."""
     name = isolation or transaction.isolation or log.header.isolation
     if name is None:
         raise LogError(

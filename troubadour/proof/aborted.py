@@ -1,4 +1,4 @@
-"""Aborted transactions: answers that no state explains, and those that were not judged (DESIGN §5, §8).
+"""Aborted transactions: answers that no state explains, and those that were not judged.
 
 Products promise what these read, general levels do not. Where the recorded order of commits binds, it does not say
 where they stood, and they are not judged. Does not know what they read, nor what made them abort.

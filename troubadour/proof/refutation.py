@@ -1,4 +1,4 @@
-"""What excludes an explanation: the one type of every refutation, and the question it answers (CONTRACT §2 *scope*).
+"""What excludes an explanation: the one type of every refutation, and the question it answers.
 
 A refutation names the transactions that contradict the level and says whether they do so in every order that the level
 allows, or only in the order that it was asked of. Does not know how it is shown.

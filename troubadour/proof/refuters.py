@@ -1,4 +1,4 @@
-"""All ways to refute, each by its name, in the order in which they are asked (CONTRACT §2 *scope*, §3).
+"""All ways to refute, each by its name, in the order in which they are asked.
 
 Those that ask of a log before anything is searched come first; then those that ask of a prefix which a search could not
 explain: what excludes every order before what excludes one. Does not know how a verdict is put together.

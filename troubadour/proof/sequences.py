@@ -1,4 +1,4 @@
-"""What a log says of sequences at first glance (DESIGN §5 "a sequence's values are distinct").
+"""What a log says of sequences at first glance.
 
 Where RETURNING or a SELECT shows a number that was drawn just there, no state has anything to do with it. Nobody else
 can have got those numbers, and one that comes twice from a sequence is a violation, unless a statement that is not

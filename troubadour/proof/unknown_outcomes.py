@@ -1,4 +1,4 @@
-"""Every fate of the few transactions of unknown outcome: that they did not happen, or did at any one place (DESIGN §5).
+"""Every fate of the few transactions of unknown outcome: that they did not happen, or did at any one place.
 
 The search has tried the likely ones, with the orders that each would allow. Here the others are excluded: under the
 order that the search ended with, the failing transaction has no explanation with them left out, nor with them at any

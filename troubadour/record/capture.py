@@ -1,4 +1,4 @@
-"""Schema and rows of a SQLite, DuckDB or MariaDB database, as the statements that would make it (CONTRACT §1 *Header*),
+"""Schema and rows of a SQLite, DuckDB or MariaDB database, as the statements that would make it,
 read while nobody can write. Does not know transactions of others.
 """
 

@@ -1,5 +1,5 @@
 """The recorders' front door: connections that keep a log while an application uses them as it always did (`connect`),
-and `Recorder`, a log in the making whose sessions a workload drives (CONTRACT §1).
+and `Recorder`, a log in the making whose sessions a workload drives.
 
 Does not know which transactions run.
 """

@@ -1,4 +1,4 @@
-"""Values on their way into a log (CONTRACT §1, *Values*): what PostgreSQL sent, as JSON.
+"""Values on their way into a log: what PostgreSQL sent, as JSON.
 
 Does not know the type of a column: a value's Python class decides. Types whose Python class would lose something
 (infinite dates, days and months of an interval, the text of JSON) are fetched as the text that the server sent.

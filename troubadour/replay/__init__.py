@@ -1,4 +1,4 @@
-"""The witness checker: concrete, small, no solver (DESIGN §1, §9; paper Def. 3.4).
+"""The witness checker: concrete, small, no solver (paper Def. 3.4).
 
 Shares neither the encodings nor the search; `correct` is never said before a witness has passed here.
 """

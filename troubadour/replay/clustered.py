@@ -1,4 +1,4 @@
-"""Which rows of a snapshot own writes hide where rows are kept by their clustered key: InnoDB (DESIGN §8).
+"""Which rows of a snapshot own writes hide where rows are kept by their clustered key: InnoDB.
 
 A consistent read that comes by a key which its own transaction wrote finds what that left there, be it another row, and
 the snapshot's version under any other key. Tried on MariaDB 10.11. Does not know which statements read consistently.

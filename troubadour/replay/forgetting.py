@@ -1,4 +1,4 @@
-"""Which states no transaction of a witness looks at any more (Emme §6; DESIGN §9).
+"""Which states no transaction of a witness looks at any more (Emme §6).
 
 A witness names every state that is read, and the log when answers came: what only older states have can be dropped,
 exactly. Does not know what the states hold.

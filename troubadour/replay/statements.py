@@ -1,4 +1,4 @@
-"""One logged statement run on a view and compared with what was observed (paper §3.3, S1 and S2; DESIGN §5).
+"""One logged statement run on a view and compared with what was observed (paper §3.3, S1 and S2).
 
 Does not know which states the view reads, nor any isolation level.
 """

@@ -1,4 +1,4 @@
-"""The account of a violation in rows of text: its name, its chain, differences, losses, what to look at (CONTRACT §2).
+"""The account of a violation in rows of text: its name, its chain, differences, losses, what to look at.
 
 Does not know how it was found, nor widths and colours.
 """

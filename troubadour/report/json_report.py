@@ -1,4 +1,4 @@
-"""The one JSON object of ``--format json`` (CONTRACT §2). Does not know how a verdict was reached."""
+"""The one JSON object of ``--format json``. Does not know how a verdict was reached."""
 
 from __future__ import annotations
 

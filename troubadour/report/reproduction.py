@@ -1,5 +1,5 @@
 """The core of a violation as something to run: a schedule as JSON, a spec for PostgreSQL's isolation tester, and a
-plain script for two or more terminals (CONTRACT §2, ``--reproduce``).
+plain script for two or more terminals.
 
 Does not know how a schedule is run, nor whether its finding comes again.
 """

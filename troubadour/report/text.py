@@ -1,4 +1,4 @@
-"""A verdict for people (CONTRACT §2, ``--format text``). Does not know how it was reached."""
+"""A verdict for people. Does not know how it was reached."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The search for a witness (paper §4.1, §7; DESIGN §6, §7). Does not know what a failure proves."""
+"""The search for a witness (paper §4.1, §7). Does not know what a failure proves."""

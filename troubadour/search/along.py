@@ -1,4 +1,4 @@
-"""Running transactions in an order that was inferred (DESIGN §6: an order found is a hint).
+"""Running transactions in an order that was inferred (an order found is a hint).
 
 Each one reads the states that the order gives it, where these explain it, or others. One that is not explained at its
 turn waits for those that come next: what it saw of rows that no key names was not known to what inferred the order.

@@ -1,4 +1,4 @@
-"""A prefix decided exactly: one order with all reads open, or every order of a small log (paper §7; DESIGN §6.3).
+"""A prefix decided exactly: one order with all reads open, or every order of a small log (paper §7).
 
 Does not know how an order is mended.
 """

@@ -1,4 +1,4 @@
-"""Every execution of a log whose times leave few, those that come to the same as one (DESIGN §6.3).
+"""Every execution of a log whose times leave few, those that come to the same as one.
 
 Depth first over orders and readings like `exhaustive`, for levels that keep real time. Of a beginning only that matters
 to those that follow which they can still meet: who is placed, the rows in the oldest state that one of the others may

@@ -1,4 +1,4 @@
-"""Every order and every reading of a small log, or of one order (DESIGN §6.3; the search's own enumeration).
+"""Every order and every reading of a small log, or of one order (the search's own enumeration).
 
 Complete where it ends within its bound; the bound is never passed over in silence. Shares the run of a transaction with
 the search, and nothing with the oracle.

@@ -1,4 +1,4 @@
-"""Transactions without a place at their turn, which wait until those around them have theirs (DESIGN §6, §8).
+"""Transactions without a place at their turn, which wait until those around them have theirs.
 
 From aborted ones nothing follows, so they constrain no other transaction; of the others those that come next tell
 what they saw. Does not know which may wait, nor how the order is changed where there is no place at all.

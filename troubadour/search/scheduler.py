@@ -1,4 +1,4 @@
-"""The search for a witness (paper §4.1, §7; DESIGN §6): the hint order, its repairs, and every order of a small log.
+"""The search for a witness (paper §4.1, §7): the hint order, its repairs, and every order of a small log.
 
 Prefix by prefix: each transaction is placed concretely where that explains it; where it does not, the order near it is
 mended, and the reads guessed before are reconsidered. Does not know how a failure is explained to people.

@@ -1,4 +1,4 @@
-"""The search where initial rows are not known (CONTRACT §1 *Header*): they are guessed, and guessed again.
+"""The search where initial rows are not known: they are guessed, and guessed again.
 
 With a guess the log is searched like any other. Where that fails, the order that failed is decided with these rows
 open: then either they may be others, which is the next guess, or no rows explain it in that order. Small logs are

@@ -1,5 +1,5 @@
 """A smaller log that is as right as the whole: the first transactions of the hint order, together with what they may
-have read from (CONTRACT §2 *verified_prefix*).
+have read from.
 
 A transaction left out may have written what one that is kept has read; so all that sent their COMMIT before the last
 answer that is kept stay too, but what those themselves saw is taken off: it might be of transactions that are left out.

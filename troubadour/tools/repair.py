@@ -1,5 +1,4 @@
-"""Mends the segments of processes that died: what they had not finished writing is taken off, and the end added
-(CONTRACT §1 *intent*, *end*).
+"""Mends the segments of processes that died: what they had not finished writing is taken off, and the end added.
 
 No transaction that may have committed writes is lost by it where intents are written before COMMIT is sent: a torn
 intent is of a COMMIT that never was. From a file whose lines were made at once, after the run, anything may be missing:

@@ -1,4 +1,4 @@
-"""Tables as they are when nothing is to be told of some of their columns (CONTRACT §3: what an unmodelled statement may
+"""Tables as they are when nothing is to be told of some of their columns (what an unmodelled statement may
 have written is not judged).
 
 Such a column is of `Kind.UNKNOWN`: NULL for all that is known. Constraints and generated columns that hang on it go as

@@ -1,4 +1,4 @@
-"""Aggregate functions: their forms, argument and result types (DESIGN §3). Does not know groups or how they are folded.
+"""Aggregate functions: their forms, argument and result types. Does not know groups or how they are folded.
 
 Sources: PostgreSQL manual 4.2.7 and 9.21, MySQL manual 14.19.1, SQLite "Built-in Aggregate Functions", DuckDB
 "Aggregate Functions". A bound aggregate stands in its expression as a `Column` with a negative index; `grouping` puts

@@ -1,4 +1,4 @@
-"""CAST, typed literals, intervals, bytes and concatenation (DESIGN §3). Does not know which casts a product has.
+"""CAST, typed literals, intervals, bytes and concatenation. Does not know which casts a product has.
 
 ``DATE '2020-01-01'`` reaches this module as a cast of a string literal, which is what it means everywhere.
 """

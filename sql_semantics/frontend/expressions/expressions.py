@@ -1,4 +1,4 @@
-"""Parse trees of scalar expressions into bound ones (paper §3.1; DESIGN §3). Does not know clauses or statements.
+"""Parse trees of scalar expressions into bound ones (paper §3.1). Does not know clauses or statements.
 
 Aggregates become `Column`s with a negative index, -1 - i for aggregate i; `grouping` puts them in their place.
 """

@@ -1,4 +1,4 @@
-"""Functions whose value the DBMS chooses: sequences, identifiers, random numbers (DESIGN §5 "values the DBMS chose").
+"""Functions whose value the DBMS chooses: sequences, identifiers, random numbers.
 
 Sources: PostgreSQL manual 9.17 (sequences), 9.14 (UUID), 9.3 (random); MySQL manual 14.15 (LAST_INSERT_ID). What is
 volatile has a new value per call, so it is taken only where the number of calls does not matter. Does not know values.

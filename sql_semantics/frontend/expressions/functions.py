@@ -1,4 +1,4 @@
-"""Calls of scalar functions: from the parser's forms to names and arguments (DESIGN §3). Does not compute anything.
+"""Calls of scalar functions: from the parser's forms to names and arguments. Does not compute anything.
 
 Most calls come by name and are looked up in the product's table (`values.functions`); what is here has a syntax of
 its own, or a type that its arguments decide together (COALESCE and its kin). Sources: PostgreSQL manual 9.3, 9.4, 9.9,

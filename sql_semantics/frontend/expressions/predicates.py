@@ -1,4 +1,4 @@
-"""Predicates: comparison, connectives, IS, IN, BETWEEN, LIKE (DESIGN §3, three-valued logic). Does not know clauses.
+"""Predicates: comparison, connectives, IS, IN, BETWEEN, LIKE. Does not know clauses.
 
 PostgreSQL, MySQL and the parser rank these operators differently against one another, so a comparison whose operand is
 another one without parentheses is refused.

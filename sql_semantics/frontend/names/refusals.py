@@ -1,4 +1,4 @@
-"""Definitions of a schema that are read but not modelled: which names they take out of use (CONTRACT §3).
+"""Definitions of a schema that are read but not modelled: which names they take out of use.
 
 Such a definition says nothing of statements that do not use what it defines, so that it is kept under its names
 (`Table.refused`, `Table.unwritable`, `Catalog.refused`) and named when a statement meets one. Where its reach cannot

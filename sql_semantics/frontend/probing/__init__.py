@@ -1,1 +1,1 @@
-"""Statements that read and write no modelled table: settings, probes, locks (DESIGN §5)."""
+"""Statements that read and write no modelled table: settings, probes, locks."""

@@ -188,7 +188,7 @@ def skips_locked(node: Node) -> bool:
 def row_locks(node: Node, query: Block, simple: bool) -> tuple[RowLock, ...]:
     """Which rows are locked. `simple`: neither grouped nor DISTINCT, without window functions.
 
-    NOWAIT changes only whether the statement fails, with an error that may always happen (DESIGN §5).
+    NOWAIT changes only whether the statement fails, with an error that may always happen.
     """
     locks = node.args.get("locks") or []
     dialect = query.context.dialect

@@ -1,4 +1,4 @@
-"""The functions that a product brings along, by name: none of them writes to a table of the user's (DESIGN §5).
+"""The functions that a product brings along, by name: none of them writes to a table of the user's.
 
 PostgreSQL 18's from `pg_proc`, MariaDB 10.11's from `information_schema.sql_functions`, without what runs a text as
 SQL. SQLite and DuckDB have functions of expressions only. Does not know what any of them answers.

@@ -1,4 +1,4 @@
-"""What differs between products in names and types (DESIGN §2, §3). Does not know expressions.
+"""What differs between products in names and types. Does not know expressions.
 
 Sources: PostgreSQL manual 4.1.1 (identifier folding), 8.1 and 8.3 (types), MySQL manual 9.2.3 and 11.1 to 11.3.
 """

@@ -1,4 +1,4 @@
-"""The parser of each product, told to leave the functions of our tables as they are written (DESIGN §3).
+"""The parser of each product, told to leave the functions of our tables as they are written.
 
 The parser's own nodes merge functions of different products (``STRPOS`` with MySQL's ``LOCATE``) and rewrite their
 arguments; a call left by name keeps both. Forms with keywords inside (``SUBSTRING(a FROM 2)``) stay the parser's. Does

@@ -1,4 +1,4 @@
-r"""Long VALUES lists, taken apart without the parser: which cells of a column are written alike (DESIGN §3).
+r"""Long VALUES lists, taken apart without the parser: which cells of a column are written alike.
 
 Parsing a list of ten thousand rows is most of an audit, and nearly all of them are written like the first. `listing`
 reads the cells of a plainly written list, and gives a short statement that shows each way in which the cells of a

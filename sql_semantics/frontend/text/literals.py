@@ -1,4 +1,4 @@
-"""Literals as constants: numbers as they are written, texts by what they meet (DESIGN §3).
+"""Literals as constants: numbers as they are written, texts by what they meet.
 
 Sources: PostgreSQL 4.1.2, MySQL 11.1, DuckDB's literal types. Does not know the parse tree.
 """

@@ -1,4 +1,4 @@
-"""Rewrites placeholders of every driver style into one that the parser knows (CONTRACT §1, `params`).
+"""Rewrites placeholders of every driver style into one that the parser knows.
 
 ``$1``, ``?``, ``%s``, ``:name`` and ``%(name)s`` become ``:bound_0``, ``:bound_1``, ...; quotes, comments and ``::``
 casts are respected. Which styles are looked for follows from what the log gives: a list, an object, or nothing. Does

@@ -1,4 +1,4 @@
-"""Refuses what the parser reads although the product in question would not (DESIGN §5, errors as observations).
+"""Refuses what the parser reads although the product in question would not.
 
 The parser is lenient: it reads one product's spelling in a text for another, and afterwards the tree does not tell
 ``IFNULL`` from ``COALESCE``. Such a text fails on the real DBMS, so modelling it as if it succeeded would be wrong.

@@ -1,4 +1,4 @@
-"""Type names that the parser takes for another type than the product does (DESIGN §5).
+"""Type names that the parser takes for another type than the product does.
 
 The parser knows one list of names for all products, and afterwards the tree does not tell STRING from TEXT. PostgreSQL
 has no STRING; SQLite goes by the letters of a name, so that a STRING column holds numbers (datatype3.html §3.1).

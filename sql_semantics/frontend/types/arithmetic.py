@@ -1,4 +1,4 @@
-"""Result types of operators and aggregates (DESIGN §3). Does not know the parse tree.
+"""Result types of operators and aggregates. Does not know the parse tree.
 
 Sources: PostgreSQL manual 9.3 and 9.21, MySQL manual 14.6.1 and 14.19.1 (div_precision_increment is 4), SQLite
 "Expressions" 3, DuckDB's binder for DECIMAL. Operators on dates, times and intervals are functions under the operator's

@@ -1,4 +1,4 @@
-"""Which conversions a product makes by itself, on storing, and on request (DESIGN §3). Does not know how.
+"""Which conversions a product makes by itself, on storing, and on request. Does not know how.
 
 Sources: PostgreSQL's pg_cast and manual 10.1 to 10.4, MySQL 14.3 and 14.10, SQLite "Datatypes" 3 and 4, DuckDB
 "Typecasting". Where a mismatch is no error, what is not listed is refused.

@@ -1,4 +1,4 @@
-"""Conversions that SQL leaves implicit: untyped literals, common types, assignment (DESIGN §3).
+"""Conversions that SQL leaves implicit: untyped literals, common types, assignment.
 
 Sources: PostgreSQL manual chapter 10 (type conversion), MySQL manual 14.3 and 14.6 (conversion, precision math). An
 expression of Kind.NULL is *loose*: a string literal (in PostgreSQL's sense of `unknown`), a bare NULL or a parameter

@@ -1,4 +1,4 @@
-"""Values of columns that are not modelled: what may be stored in them without being understood (CONTRACT §3).
+"""Values of columns that are not modelled: what may be stored in them without being understood.
 
 A column of an unmodelled type takes literals and parameters as they are written. One of whose values nothing is known
 takes anything, as long as its evaluation changes nothing. What is left out is noted with the statement. Does not know

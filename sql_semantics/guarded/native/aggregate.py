@@ -1,4 +1,4 @@
-"""GROUP BY and aggregate functions over guarded rows (DESIGN §3, guarded cases). Does not know HAVING.
+"""GROUP BY and aggregate functions over guarded rows. Does not know HAVING.
 
 A row whose key has cases is split, one guarded row per case; a group exists where any of its members does. An
 aggregate is computed by dynamic programming over its members: states reached so far, each under its guard, equal ones

@@ -1,4 +1,4 @@
-"""Statements and procedures on guarded rows, and the door `compile_guarded` (DESIGN §3, control flow; paper Fig. 2).
+"""Statements and procedures on guarded rows, and the door `compile_guarded` (paper Fig. 2).
 
 Predicated execution: an IF runs every branch that its path condition allows, under that condition, and a variable
 set in a branch keeps its old value elsewhere. Does not know which paths are possible beyond what guards fold to.

@@ -1,4 +1,4 @@
-"""How many guards hold (DESIGN §5, affected-row counts). Does not know what is counted.
+"""How many guards hold. Does not know what is counted.
 
 A number of few uncertain guards becomes cases, by dynamic programming over the number so far; of many, a sum of
 zeros and ones.

@@ -1,4 +1,4 @@
-"""Expressions over guarded cases (DESIGN §3, "concrete first"; paper Definition 5.2). Does not know views.
+"""Expressions over guarded cases (paper Definition 5.2). Does not know views.
 
 Where every input is concrete the concrete compiled function runs. Where one input has cases, that function runs once
 per case. Otherwise the expression is evaluated node by node, each node's own concrete function lifted over the cases

@@ -1,4 +1,4 @@
-"""FROM and WHERE over guarded rows (DESIGN §3, "a row in a table is guarded too"). Does not know the clauses above.
+"""FROM and WHERE over guarded rows. Does not know the clauses above.
 
 The plan is the concrete runtime's: sources from left to right, lookups where the condition allows them, conjuncts
 that cannot raise as soon as their columns are there. A left row is extended by NULLs where no right row matches it.

@@ -1,4 +1,4 @@
-"""Writes that join several tables, on guarded rows (DESIGN §5). Does not know how the tables are joined.
+"""Writes that join several tables, on guarded rows. Does not know how the tables are joined.
 
 Every new row is computed before the first write. A row that is found with several matches is written where any of them
 is; where two that may hold together would make it different rows, the statement is left to path exploration.

@@ -1,4 +1,4 @@
-"""The errors that planning raises, on guarded runs (DESIGN §5). Does not know what the statement does.
+"""The errors that planning raises, on guarded runs. Does not know what the statement does.
 
 What the planner folds, and when, is the concrete runtime's knowledge (`plan.folding`).
 """

@@ -1,4 +1,4 @@
-"""Three-valued logic on guards (DESIGN §3, "a guard is true only where the predicate is TRUE"). Does not know rows.
+"""Three-valued logic on guards. Does not know rows.
 
 A predicate is kept as the guards under which it is TRUE, FALSE and NULL, so that AND, OR and NOT stay linear where
 cases would multiply.

@@ -1,4 +1,4 @@
-"""FROM items that are no tables, over guarded rows: derived tables, common tables, joins in parentheses (DESIGN §3).
+"""FROM items that are no tables, over guarded rows: derived tables, common tables, joins in parentheses.
 
 Evaluated once per statement execution and combination of the outer values read, like subqueries in expressions, and
 like there an error inside is Unsupported: it is left to path exploration, as are LATERAL and recursion. Does not know

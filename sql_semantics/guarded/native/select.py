@@ -1,4 +1,4 @@
-"""SELECT over guarded rows: one query block, clause after clause (DESIGN §3, §5). Does not know who consumes the rows.
+"""SELECT over guarded rows: one query block, clause after clause. Does not know who consumes the rows.
 
 Rows keep their guards to the end; where a clause needs concrete values (grouping, DISTINCT, sort keys) a row is split
 into one guarded row per case.

@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT of guarded rows (DESIGN §3). Does not know what the branches are.
+"""UNION, INTERSECT and EXCEPT of guarded rows. Does not know what the branches are.
 
 Where duplicates go, a row is there once under the condition that some equal row is; where each duplicate counts, only
 UNION ALL is done here. Errors inside a branch are Unsupported: whether a branch is evaluated at all is the DBMS's

@@ -1,4 +1,4 @@
-"""Subqueries in expressions over guarded rows (DESIGN §3, "three-valued logic applies to predicates").
+"""Subqueries in expressions over guarded rows.
 
 A query's guarded rows decide a predicate by guards, not by paths: `x IN (query)` holds where some row that is there
 equals x, however many rows are uncertain. An error inside a subquery is Unsupported here, and left to path exploration.

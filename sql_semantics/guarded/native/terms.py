@@ -1,4 +1,4 @@
-"""Operators on leaves of which one at least is an unknown (DESIGN §3, "arithmetic term"). Does not know guards of rows.
+"""Operators on leaves of which one at least is an unknown. Does not know guards of rows.
 
 Every function here answers what the concrete operator would, for every value that the unknowns may have: a leaf, or
 cases where an overflow is possible. What has no exact counterpart raises TermLeaf, which callers turn into

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE and DELETE against a guarded view (paper §3.1, §5.4; DESIGN §5, affected rows).
+"""INSERT, UPDATE and DELETE against a guarded view (paper §3.1, §5.4).
 
 Every match and every new row is computed before the first write. A write happens under the path and its row's guard.
 Uniqueness is not checked here: that hangs on the newest state, which only the caller knows.

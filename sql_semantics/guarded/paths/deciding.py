@@ -1,4 +1,4 @@
-"""The view that a concrete program is given when it runs on guarded rows (DESIGN §3, forks; §4, row identity).
+"""The view that a concrete program is given when it runs on guarded rows.
 
 Whether a row exists is decided when the program reads its table. Writes stay here until all paths are known, and are
 then made once per row, under the conditions of the paths that made them. What is read of the view below is the same

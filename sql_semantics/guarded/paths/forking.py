@@ -1,4 +1,4 @@
-"""The generic symbolic run: the concrete program along every path of its decisions (DESIGN §3, "execution forks").
+"""The generic symbolic run: the concrete program along every path of its decisions.
 
 For every statement that the native guarded compiler has no rule for. The concrete program runs on a view that decides
 which rows exist and what their values are as it looks at them; outcomes and writes of all paths are merged again under

@@ -1,4 +1,4 @@
-"""What follows from the decisions of one path (DESIGN §3, forks). Does not know what is decided, nor a solver.
+"""What follows from the decisions of one path. Does not know what is decided, nor a solver.
 
 Unit propagation: a guard taken to be true or false makes its parts so where that follows, until nothing more does. It
 finds most contradictions, not all: a path that is not found out to be impossible is run for nothing, never wrongly.

@@ -1,4 +1,4 @@
-"""What the paths of a forked run gave, as one guarded outcome (DESIGN §3, §5). Does not know how paths were found.
+"""What the paths of a forked run gave, as one guarded outcome. Does not know how paths were found.
 
 Rows without an order are merged by value: a row is there under the condition of the paths that returned it so often.
 Rows in order stay one result set per sequence, present where its paths are taken.

@@ -1,4 +1,4 @@
-"""Values as a concrete program meets them on one path (DESIGN §3, forks). Does not know where rows come from.
+"""Values as a concrete program meets them on one path. Does not know where rows come from.
 
 A value with cases is decided as late as can be: rows hold cells, and a cell is read when the program takes it out of
 its row. A value that the program only copies need not be decided at all: it is handed out as `Opaque`, which refuses

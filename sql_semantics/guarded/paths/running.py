@@ -1,4 +1,4 @@
-"""Every path of a deterministic program through decisions on guards (DESIGN §3, forks merged again).
+"""Every path of a deterministic program through decisions on guards.
 
 The program is run again from its start for each path, told what was decided so far; where it asks something new, the
 first possible answer is taken and the others are put aside. The decisions form a tree, from which the condition of any

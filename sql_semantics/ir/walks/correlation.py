@@ -1,4 +1,4 @@
-"""Outer references of subqueries, moved with the expressions that hold them (DESIGN §3). Does not know the parse tree.
+"""Outer references of subqueries, moved with the expressions that hold them. Does not know the parse tree.
 
 What a subquery reads of the row around it is an `Outer` of depth 1 seen from the subquery's own level. Where the
 expression that holds the subquery moves to another environment row (above GROUP BY, into a nested level), these

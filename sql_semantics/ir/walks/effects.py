@@ -1,4 +1,4 @@
-"""What running a statement may do beyond answering: write, call routines (DESIGN §2). Does not know how it is run."""
+"""What running a statement may do beyond answering: write, call routines. Does not know how it is run."""
 
 from __future__ import annotations
 

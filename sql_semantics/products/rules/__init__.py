@@ -1,4 +1,4 @@
-"""The rules of a product, by area, as data (DESIGN §3, §5). Does not know how they are carried out."""
+"""The rules of a product, by area, as data. Does not know how they are carried out."""
 
 from __future__ import annotations
 

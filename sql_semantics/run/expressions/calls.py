@@ -1,4 +1,4 @@
-"""Source of IN, LIKE, function calls and casts, given to the expression compiler (DESIGN §3).
+"""Source of IN, LIKE, function calls and casts, given to the expression compiler.
 
 Every function here is handed the emitter and returns source. Does not know statements or rows.
 """

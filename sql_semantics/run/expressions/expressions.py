@@ -1,4 +1,4 @@
-"""Bound expressions to generated Python source, one function per expression (DESIGN §3, "concrete first").
+"""Bound expressions to generated Python source, one function per expression.
 
 The generated function is f(row, args, frame): the environment row, the statement's parameters and the procedure's
 variables (a `QueryFrame` where the statement holds subqueries, which carries the view and the rows around them). NULL

@@ -1,4 +1,4 @@
-"""Errors that PostgreSQL's planner raises before any row is read (DESIGN §5, errors that must, may or cannot happen).
+"""Errors that PostgreSQL's planner raises before any row is read.
 
 PostgreSQL folds constant subexpressions while planning, so ``SELECT 1/0 FROM t`` fails on an empty table and
 ``CASE WHEN a THEN 1/0 END`` fails whatever `a` is (eval_const_expressions in clauses.c). Parameters and variables are

@@ -1,4 +1,4 @@
-"""What a statement with subqueries carries through its expressions (DESIGN §3, "concrete first").
+"""What a statement with subqueries carries through its expressions.
 
 An expression is a function of its row, the parameters and the frame. A `QueryFrame` is a frame that also holds the
 view, the environment rows of the enclosing queries and what was evaluated already; statements without subqueries run

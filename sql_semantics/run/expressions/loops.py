@@ -1,4 +1,4 @@
-"""Loops over rows as generated comprehensions: scans, select lists, arguments of aggregates (DESIGN §3).
+"""Loops over rows as generated comprehensions: scans, select lists, arguments of aggregates.
 
 A function call per row costs more than most expressions. Does not know where rows come from.
 """

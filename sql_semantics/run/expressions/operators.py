@@ -1,4 +1,4 @@
-"""Source of arithmetic and comparison on two non-null operands, by dialect and type (DESIGN §3).
+"""Source of arithmetic and comparison on two non-null operands, by dialect and type.
 
 Each function is given the operands' source (names or literals, cheap to repeat) and returns source. Does not know
 NULL: the expression compiler has excluded it.

@@ -1,4 +1,4 @@
-"""Subqueries in expressions: scalar, EXISTS, IN, ANY and ALL, with three-valued logic (DESIGN §3).
+"""Subqueries in expressions: scalar, EXISTS, IN, ANY and ALL, with three-valued logic.
 
 Each is a function of (row, args, frame) like any expression: it puts its row on the frame's rows and runs the query,
 once per combination of the outer values that it reads. Does not know where it stands.

@@ -1,4 +1,4 @@
-"""Tables that exist in some states only: CREATE, DROP, and the check before every use (paper §3.1; DESIGN §4).
+"""Tables that exist in some states only: CREATE, DROP, and the check before every use (paper §3.1).
 
 Whether a table exists is read like any row. PostgreSQL's catalog is of no snapshot (its manual, 13.6): the newest state
 tells which tables there are, and of one that is newer than the snapshot no row is seen but one's own. So it is in

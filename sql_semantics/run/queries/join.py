@@ -1,4 +1,4 @@
-"""FROM and WHERE: the environment rows of a query (DESIGN §3; paper §7.1 for lookups instead of scans).
+"""FROM and WHERE: the environment rows of a query (paper §7.1 for lookups instead of scans).
 
 Items are joined from left to right, or as `arrange` puts them: a stored table by a lookup per left row where ON or
 WHERE equates its columns with what is known by then, else by one scan. A WHERE conjunct that cannot raise is tested as

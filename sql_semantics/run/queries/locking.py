@@ -1,4 +1,4 @@
-"""Rows that a statement writes or locks, where they may be newer than those that it reads (DESIGN §8).
+"""Rows that a statement writes or locks, where they may be newer than those that it reads.
 
 The statement finds rows in its snapshot; of each it then takes the newest version and tests its condition on that
 again, other tables' rows being as they were found (PostgreSQL manual, 13.2.1). Rows that match only now are not looked

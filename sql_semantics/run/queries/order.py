@@ -1,4 +1,4 @@
-"""ORDER BY, DISTINCT and LIMIT over concrete rows (DESIGN §5: sequences up to ties).
+"""ORDER BY, DISTINCT and LIMIT over concrete rows (sequences up to ties).
 
 Does not know where rows come from. LIMIT is applied by `ties.cut` where rows feed something inside the statement; at
 the top it is left to whoever compares, because ties leave the DBMS a choice.

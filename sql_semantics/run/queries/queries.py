@@ -1,4 +1,4 @@
-"""Queries of every kind: SELECT, set operations, VALUES, series (DESIGN §3). Does not know who consumes the rows."""
+"""Queries of every kind: SELECT, set operations, VALUES, series. Does not know who consumes the rows."""
 
 from __future__ import annotations
 

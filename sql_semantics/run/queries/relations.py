@@ -1,4 +1,4 @@
-"""Where the rows of a FROM item come from: tables, derived tables, common tables, joins in parentheses (DESIGN §3).
+"""Where the rows of a FROM item come from: tables, derived tables, common tables, joins in parentheses.
 
 A query in FROM is evaluated once per statement execution and combination of the outer values that it reads (inside a
 recursive term: once per round). The DBMS may merge it into the query around it and then evaluates less of it, so its

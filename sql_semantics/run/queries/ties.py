@@ -1,4 +1,4 @@
-"""Choices that ties leave the DBMS inside a statement (DESIGN §5, *free choices*): which of several rows, which order.
+"""Choices that ties leave the DBMS inside a statement: which of several rows, which order.
 
 Options are listed by the values of the rows, in an order of their own, so that an option has the same number whatever
 order a view has its rows in. Does not know who chooses: `View.choose` does.

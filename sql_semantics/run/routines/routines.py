@@ -1,4 +1,4 @@
-"""Calls of routines at run time, and what their generated code uses (paper Fig. 2; DESIGN §3).
+"""Calls of routines at run time, and what their generated code uses (paper Fig. 2).
 
 A routine is compiled when it is first called, once per dialect. Its cursors are lists of rows with a position, made
 when they are opened. Does not know how control flow is written.

@@ -1,4 +1,4 @@
-"""SAVEPOINT, ROLLBACK TO and RELEASE on a view (DESIGN §5; sources in `frontend.routines.savepoints`).
+"""SAVEPOINT, ROLLBACK TO and RELEASE on a view (sources in `frontend.routines.savepoints`).
 
 The names live in the view, since they outlast the statement. Does not know how a view undoes writes.
 """

@@ -1,4 +1,4 @@
-"""INSERT of rows whose keys may be taken: ON CONFLICT, ON DUPLICATE KEY UPDATE, IGNORE, REPLACE (DESIGN §4, §5).
+"""INSERT of rows whose keys may be taken: ON CONFLICT, ON DUPLICATE KEY UPDATE, IGNORE, REPLACE.
 
 Rows go in one by one, and each meets the newest rows (`View.rivals`), those of its own statement included. A row that
 is newer than what the statement reads may be left alone; writing over it is a write conflict (40001). Does not know how

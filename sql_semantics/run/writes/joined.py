@@ -1,4 +1,4 @@
-"""Writes that join several tables, and TRUNCATE, against a concrete view (DESIGN §5).
+"""Writes that join several tables, and TRUNCATE, against a concrete view.
 
 Environment rows are found and every new row is computed and checked before the first write. A row that is found
 several times is written once, and the DBMS chooses for which of its matches. Does not know guarded rows.

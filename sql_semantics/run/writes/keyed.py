@@ -1,4 +1,4 @@
-"""Writes under a handler that may be for a violated key: the key is looked at when the row is written (DESIGN §4).
+"""Writes under a handler that may be for a violated key: the key is looked at when the row is written.
 
 Elsewhere keys are judged by whoever knows the newest state, after the transaction. Here the program goes on differently
 where a row is in the way, so it must be known at once. A row in the way that the statement does not read was committed

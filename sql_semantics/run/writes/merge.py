@@ -1,4 +1,4 @@
-"""MERGE against a concrete view (PostgreSQL MERGE; DESIGN §5).
+"""MERGE against a concrete view (PostgreSQL MERGE).
 
 The joined rows are found and every new row is computed and checked before the first write. A row of the target that two
 joined rows would change is an error, whatever the order. Does not know which kind of join the clauses need.

@@ -1,4 +1,4 @@
-"""UPDATE of one table as one generated function, where nothing but the row itself is at stake (DESIGN §3, speed).
+"""UPDATE of one table as one generated function, where nothing but the row itself is at stake.
 
 Foreign keys, RETURNING, ORDER BY, subqueries and generated columns are left to `run.writes.write`, and so is
 every statement that fails: which error is reported is its business. Does not know how many rows count as affected.

@@ -1,4 +1,4 @@
-"""A statement under WITH items that write, against a concrete view (PostgreSQL 7.8.2; DESIGN §5).
+"""A statement under WITH items that write, against a concrete view (PostgreSQL 7.8.2).
 
 Each part runs by itself on the rows as they were before the statement; what it writes is kept apart, so that no other
 part sees it, and written in the end, when foreign keys are enforced once for all. In which order the DBMS runs the

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE and DELETE against a concrete view (paper §3.1; DESIGN §5, affected rows).
+"""INSERT, UPDATE and DELETE against a concrete view (paper §3.1).
 
 Matches are materialized and every new row is computed and checked (NOT NULL, CHECK) before the first write, so a
 failing statement leaves the view as it was. Uniqueness is not checked here: that hangs on the newest state, which

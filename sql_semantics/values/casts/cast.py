@@ -1,4 +1,4 @@
-"""Conversions between SQL types (DESIGN §3), chosen once per cast, applied to concrete non-null values.
+"""Conversions between SQL types, chosen once per cast, applied to concrete non-null values.
 
 `caster` returns a function of one value. Assignment casts check length and range of what is stored. Which casts a
 product has at all is the front end's business; what is not modelled here raises Unsupported. Does not know rows.

@@ -1,4 +1,4 @@
-"""Dates, times and intervals as text, by product (DESIGN §3; PostgreSQL 8.5, MySQL 11.2, DuckDB's data types).
+"""Dates, times and intervals as text, by product (PostgreSQL 8.5, MySQL 11.2, DuckDB's data types).
 
 Only texts that every setting of DateStyle, IntervalStyle and sql_mode reads the same way are taken: ISO 8601 order,
 years 1 to 9999, at most six fraction digits. Does not know arithmetic, nor any session time zone but UTC.

@@ -1,4 +1,4 @@
-"""Scalar functions by product: which exist, what they take and give, and how they compute (DESIGN §3).
+"""Scalar functions by product: which exist, what they take and give, and how they compute.
 
 Operators on other types than numbers stand here too, under their symbols. Does not know expressions or rows.
 """

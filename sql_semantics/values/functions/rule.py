@@ -1,4 +1,4 @@
-"""What a product's function table is made of (DESIGN §3). Holds no function itself.
+"""What a product's function table is made of. Holds no function itself.
 
 A `Rule` is one overload: the kinds that each argument may have, the type of the result, and how to build the
 implementation once the types are known. The front end picks the rule and converts the arguments to it; the runtime

@@ -1,4 +1,4 @@
-"""Floating-point numbers: 32-bit rounding, their text by product, and arithmetic with its errors (DESIGN §3).
+"""Floating-point numbers: 32-bit rounding, their text by product, and arithmetic with its errors.
 
 Sources: PostgreSQL's float.c and ryu_common (shortest digits), SQLite's printf ``%!.15g``, DuckDB's fmt. Does not know
 MySQL's text of a double, which differs between its versions.

@@ -1,4 +1,4 @@
-"""Exact and floating arithmetic of concrete, non-null numbers (DESIGN §3, "DECIMAL is exact").
+"""Exact and floating arithmetic of concrete, non-null numbers.
 
 A Decimal's exponent carries the SQL scale. `EXACT` never rounds silently: it traps inexact results, which the run
 entry turns into `Unsupported`. Does not know NULL, nor which dialect is in use: callers pick the function.

@@ -1,4 +1,4 @@
-"""Sums of doubles whose last digits hang on the order of the additions (DESIGN §5, *order of float sums*).
+"""Sums of doubles whose last digits hang on the order of the additions.
 
 Such a value is an interval: whatever the order, and with or without compensation, the sum s of n doubles x differs from
 the exact one by at most n u / (1 - n u) times the sum of all |x|, where u = 2^-53, since no x goes through more than n

@@ -1,5 +1,5 @@
 """From a violation to its account: the strongest weaker level that explains the failing prefix, the circle of
-dependencies there, and its name (Adya 1999; Alvaro and Kingsbury 2020; CONTRACT §2, *anomaly*).
+dependencies there, and its name (Adya 1999; Alvaro and Kingsbury 2020).
 
 What no level explains is looked at statement by statement; what that does not explain either is told by its answer
 alone. An account never changes a verdict. Does not know how a level is decided: it asks.

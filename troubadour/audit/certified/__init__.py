@@ -1,1 +1,1 @@
-"""Certificates turned into witnesses: nothing is searched, replay judges (Emme §5; DESIGN §9). Guesses nothing."""
+"""Certificates turned into witnesses: nothing is searched, replay judges (Emme §5). Guesses nothing."""

@@ -1,4 +1,4 @@
-"""Which states a concrete run reads, and what it looked at there (DESIGN §7 *run concretely first*).
+"""Which states a concrete run reads, and what it looked at there.
 
 Does not know how a run goes, nor which states a level allows.
 """

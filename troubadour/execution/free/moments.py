@@ -1,4 +1,4 @@
-"""What the DBMS's clock may have shown a transaction (DESIGN §5, *values the DBMS chose*): a guess, which what was
+"""What the DBMS's clock may have shown a transaction: a guess, which what was
 observed mends.
 
 A PostgreSQL's commit times are microseconds since 1970, so that a condition like `due <= now()` mostly comes out as

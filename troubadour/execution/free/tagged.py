@@ -1,4 +1,4 @@
-"""Values that carry where the DBMS chose them, wherever they are copied (DESIGN §5).
+"""Values that carry where the DBMS chose them, wherever they are copied.
 
 Each is a value of its Python type like any other, with a `key` beside. Does not know what was chosen, nor who told
 of it.

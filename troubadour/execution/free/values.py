@@ -1,4 +1,4 @@
-"""Values that the DBMS chose, tied to what was observed (DESIGN §5, §9 *free choices*).
+"""Values that the DBMS chose, tied to what was observed.
 
 A value's address is (statement, execution, ordinal) within its transaction. While it is not known it is a guess, and
 carries its address wherever it is copied (`tagged`); where an answer differs from the observation in such values only,

@@ -1,4 +1,4 @@
-"""Rows of an unknown initial state, by the keys that the log names (CONTRACT §1 *Header*; DESIGN §3, §5).
+"""Rows of an unknown initial state, by the keys that the log names.
 
 A table whose initial rows are unknown may have had a row for every key that a statement looks up or shows; each is
 there or not, with columns that may hold anything. Keys that nothing names are left out: of a statement that could

@@ -1,4 +1,4 @@
-"""Which rows of an unknown initial state a statement names, by its text or by its answer (DESIGN §5).
+"""Which rows of an unknown initial state a statement names, by its text or by its answer.
 
 A statement *names* a row that it restricts itself to by a key (``id = 5``, ``id IN (1, 2)``), or that its answer
 shows with a key. Where it names every row that can matter to its answer, a row that nothing names makes no difference

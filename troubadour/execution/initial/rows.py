@@ -1,4 +1,4 @@
-"""State 0: the initial rows of a log as SQL values (CONTRACT §1 *Header*; paper §4.1, the initial state).
+"""State 0: the initial rows of a log as SQL values (paper §4.1, the initial state).
 
 Does not know who reads them. A row's identity is its place among its table's rows, ``table:-:ordinal``.
 """

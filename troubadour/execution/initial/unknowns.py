@@ -1,4 +1,4 @@
-"""Values of which only the column that holds them is known (DESIGN §3, *opaque unknowns*). Does not know the rows."""
+"""Values of which only the column that holds them is known. Does not know the rows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a client observed against what a run gave (DESIGN §5). Knows no order of transactions."""
+"""What a client observed against what a run gave. Knows no order of transactions."""

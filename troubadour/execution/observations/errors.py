@@ -1,4 +1,4 @@
-"""Observed errors: which must, may or cannot happen (DESIGN §5). Does not know orders or levels.
+"""Observed errors: which must, may or cannot happen. Does not know orders or levels.
 
 What is judged here is conservative: an error counts as impossible only where nothing could have raised it.
 """

@@ -1,4 +1,4 @@
-"""Errors that a statement cannot raise in any state at all (DESIGN §5): the judgement on aborted transactions.
+"""Errors that a statement cannot raise in any state at all: the judgement on aborted transactions.
 
 Does not know what any transaction read.
 """

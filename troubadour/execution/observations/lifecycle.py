@@ -1,4 +1,4 @@
-"""What an observed error does to its transaction, per dialect (DESIGN §5, "an error is one that must, may or cannot").
+"""What an observed error does to its transaction, per dialect.
 
 PostgreSQL aborts the transaction: until ROLLBACK TO every statement is refused with 25P02 (manual, "Transaction
 Isolation" and src/backend/tcop/postgres.c). DuckDB aborts it too and has no savepoints. MySQL and SQLite undo the

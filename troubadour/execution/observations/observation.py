@@ -1,4 +1,4 @@
-"""What a statement answered against what the client observed of it (DESIGN §5; paper §3.3, S2).
+"""What a statement answered against what the client observed of it (paper §3.3, S2).
 
 The DBMS is held to what SQL promises and no more: rows without ORDER BY are a multiset, ORDER BY fixes a sequence up
 to ties, LIMIT and OFFSET leave every choice that the ties leave. Does not know which states the statement read, nor

@@ -1,4 +1,4 @@
-"""Which classes of errors a statement can raise at all, going by its text and the schema (DESIGN §5).
+"""Which classes of errors a statement can raise at all, going by its text and the schema.
 
 Names only what it knows through and through: a node that it does not know may raise anything. Does not know any row.
 """

@@ -1,5 +1,5 @@
 """Errors that name a key of which the whole log knows: a key that was taken though nothing ever writes it, and a parent
-that was missing though it always is there (DESIGN §5).
+that was missing though it always is there.
 
 Goes by constants alone: what a query, a default, a sequence, a routine or a trigger gives may be any key. What was
 rolled back counts as written, so it does not matter whether a product shows others what is not committed (a server

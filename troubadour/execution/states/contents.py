@@ -1,4 +1,4 @@
-"""What a table holds in a state, as a number: equal ones hold the same rows (DESIGN §7: one run per footprint).
+"""What a table holds in a state, as a number: equal ones hold the same rows (one run per footprint).
 
 A digest of rows without their order or identity: the sum, over the rows, of 128 bits of each row's hash. Kept for the
 states of one sequence of placements as far as somebody has asked, so that a table which nobody compares costs nothing.

@@ -1,4 +1,4 @@
-"""Which rows of a table had given values, and which of them can matter near the newest state (H1; DESIGN §7).
+"""Which rows of a table had given values, and which of them can matter near the newest state (H1).
 
 Rows that lost their values long ago are set aside, so that a lookup costs what is there now and was there lately, not
 the length of the log; a lookup in an older state goes through all of them. Does not know what the values mean.

@@ -1,4 +1,4 @@
-"""States that forget which value belongs to which version (DESIGN §7, case analysis before solver queries).
+"""States that forget which value belongs to which version.
 
 A reader of these states may find in each column any value that the row ever had there, independently of everything
 else. That admits more than any level does, so what is impossible here is impossible; and it costs the number of

@@ -1,4 +1,4 @@
-"""One transaction run concretely on a chosen state (paper §3.2 VA-TDL; DESIGN §7 *run concretely first*).
+"""One transaction run concretely on a chosen state (paper §3.2 VA-TDL).
 
 The view records what was looked at, rows that did not match included, so that a run's validity can be carried over to
 other states. What it writes is in `writing`; views in which not every read takes one state are in `rowwise` and

@@ -1,4 +1,4 @@
-"""One transaction run symbolically on all states of its horizon at once (paper §5.4 READ, *at*, *expr*; DESIGN §3).
+"""One transaction run symbolically on all states of its horizon at once (paper §5.4 READ, *at*, *expr*).
 
 Which state a read takes is left to opaque atoms ``Sees(read, position)``: "the read takes state `position` or a later
 one". What ties the atoms together is isolation's business; this module only assumes that the atoms of one read form a

@@ -1,4 +1,4 @@
-"""Rows that may hold anything: the view of a transaction whose reads do not matter (DESIGN §3, *opaque unknowns*).
+"""Rows that may hold anything: the view of a transaction whose reads do not matter.
 
 Does not know why they do not matter.
 """

@@ -1,4 +1,4 @@
-"""Concrete runs in which single rows come from other states, and those that act on the newest rows (DESIGN §4, §8).
+"""Concrete runs in which single rows come from other states, and those that act on the newest rows.
 
 At row scope each row may come from a state of its own; where times or visibility hide commits, the next older version
 of a row stands. At MySQL's repeatable read what writes or locks looks at the newest rows, and plain queries at the

@@ -1,4 +1,4 @@
-"""Concrete runs in which every execution reads a state of its own (DESIGN §4, *scope* statement; §8).
+"""Concrete runs in which every execution reads a state of its own.
 
 What writes or locks takes the newest version of each row that it found, or (InnoDB's READ COMMITTED) reads row by row.
 Does not know which states a level allows.

@@ -1,4 +1,4 @@
-"""What a run of a transaction writes, and what the DBMS chose on its way (paper §3.2, write maps; DESIGN §5).
+"""What a run of a transaction writes, and what the DBMS chose on its way (paper §3.2, write maps).
 
 Half of a `View`: the other, which reads states, is in `concrete`. Does not know of states.
 """

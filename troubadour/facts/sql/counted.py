@@ -1,4 +1,4 @@
-"""Rows whose writers only count: what a read of one tells by its number alone (ENGINE, increments).
+"""Rows whose writers only count: what a read of one tells by its number alone.
 
 Where every transaction that may write a row adds to one of its columns, all in one direction, and leaves the others as
 they are, the number that is read says how much was added before it, by whatever transactions. Does not know any order.

@@ -1,4 +1,4 @@
-"""What one transaction's own answers prove of the rows that it met and wrote, whatever the order (DESIGN §7).
+"""What one transaction's own answers prove of the rows that it met and wrote, whatever the order.
 
 A transaction is run by itself, on rows of which nothing is known but their keys. What its answers say at once (it read
 5 there, so that ``v + 1`` wrote 6) holds in every execution that explains them, if all its reads are of one state. What

@@ -1,4 +1,4 @@
-"""The moments of transactions that times order (DESIGN §4 *Time*), as edges of a graph.
+"""The moments of transactions that times order, as edges of a graph.
 
 A transaction has its place in the order and, where it may read older states, the moment of its snapshot. The edges run
 through the ticks of a clock, so that they are few. Does not know what anybody read or wrote.

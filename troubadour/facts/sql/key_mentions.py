@@ -1,4 +1,4 @@
-"""A first look at which rows an unknown initial state may have had (DESIGN §5): what the log's statements look up and
+"""A first look at which rows an unknown initial state may have had: what the log's statements look up and
 what their answers show.
 
 Every transaction is run once on empty tables. What is looked up only where rows are found is missed here and found by

@@ -1,4 +1,4 @@
-"""What one statement's answer says of symbolic rows (paper §3.3, §5.1 *eq*; DESIGN §5).
+"""What one statement's answer says of symbolic rows (paper §3.3, §5.1 *eq*).
 
 Does not know which states a transaction may read, nor what becomes of its writes.
 """

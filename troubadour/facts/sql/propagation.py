@@ -1,4 +1,4 @@
-"""What guards say at once of the atoms and unknowns in them, such as ``u + 10 = 310`` (DESIGN §3). Proves nothing that
+"""What guards say at once of the atoms and unknowns in them, such as ``u + 10 = 310``. Proves nothing that
 is not said so plainly: there is no search here. Does not know where guards come from.
 """
 

@@ -1,4 +1,4 @@
-"""What a transaction's answers prove where its statements read views of their own (DESIGN §4, *scope* statement; §7).
+"""What a transaction's answers prove where its statements read views of their own.
 
 Each statement is run by itself, on rows of which nothing is known: what its answer says holds of the one state that a
 query read, and of the newest version of each row that a write changed, which stays so until the commit. What the

@@ -1,4 +1,4 @@
-"""A log that no order explains, with its proof (CONTRACT §2 *scope*; Adya 1999; Biswas and Enea 2019).
+"""A log that no order explains, with its proof (Adya 1999; Biswas and Enea 2019).
 
 The engine tells a chain of facts; here each of them is checked anew, one after the other, from what single transactions
 met and wrote and from times alone: by plain lists and searches, with nothing of the engine's closure. Only a chain that

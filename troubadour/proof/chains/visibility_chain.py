@@ -1,4 +1,4 @@
-"""A log that no visibility explains, with its proof (CONTRACT §2 *scope*; Biswas and Enea 2019).
+"""A log that no visibility explains, with its proof (Biswas and Enea 2019).
 
 The chain of steps is checked anew, one after the other, by plain lists and searches, with nothing of the closures that
 found it. Only a chain that passes is a refutation. Does not know how the chain was found.

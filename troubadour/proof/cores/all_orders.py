@@ -1,4 +1,4 @@
-"""Whether a few transactions contradict each other in every order of a small log (CONTRACT §2 *core*; DESIGN §6.3).
+"""Whether a few transactions contradict each other in every order of a small log.
 
 Orders that begin alike are decided together: what cannot stand at their beginning stands in none of them. Does not know
 how the orders were chosen.

@@ -1,4 +1,4 @@
-"""The few transactions of a failing prefix that clash among what the others wrote (CONTRACT §2 *core*; DESIGN §10).
+"""The few transactions of a failing prefix that clash among what the others wrote.
 
 A core stands among unknown writes, and where a sum over a table fails that can take all who ever wrote to it. Here the
 prefix before a window is taken as it was explained, and of those in the window some only write what they wrote,

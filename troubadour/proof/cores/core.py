@@ -1,4 +1,4 @@
-"""The few transactions that clash (CONTRACT §2 *core*, §3; paper §7 localization), and the second decision.
+"""The few transactions that clash (paper §7 localization), and the second decision.
 
 A core is a subset-minimal set that stays contradictory while every other transaction of the failing prefix has unknown
 writes to the rows that it can have written. Does not know how the failing prefix was found.

@@ -1,4 +1,4 @@
-"""Few transactions that no order explains, whatever the others wrote (CONTRACT §2 *core*, *scope*; §3).
+"""Few transactions that no order explains, whatever the others wrote.
 
 Every order of the few that their level allows is decided on one solver; between them stand copies of all other
 transactions that may write what they look at, unknown outcomes and later ones included, each of which writes anything

@@ -1,4 +1,4 @@
-"""Is a transaction necessary for a contradiction? Shown by example (CONTRACT §2 *core*, subset-minimality).
+"""Is a transaction necessary for a contradiction? Shown by example.
 
 With one transaction's writes made unknown, the failing one is asked alone which values it would take to explain it;
 with these written in, the others are run concretely. That they all have a place proves that the rest is no

@@ -1,4 +1,4 @@
-"""Transactions that may have written anything, once, at any place (CONTRACT §2 *core*; DESIGN §7).
+"""Transactions that may have written anything, once, at any place.
 
 Of a transaction that is not looked at it is kept which rows it may write, which key columns these certainly have and
 whether it may delete them; what it writes there is unknown, and where it stands is open. Copies of it stand at several

@@ -1,5 +1,5 @@
 """Whether a core of silent writers is minimal: for each of them an execution in which it wrote something else, and all
-others of the core run as they are (CONTRACT §2 *core*, *subset-minimal*).
+others of the core run as they are.
 
 In the explanation of the log before the reader, what the reader saw beside the row that was never so comes of a few of
 the writers: these run first. The one that is spared writes what puts the number there that was seen, itself or by those

@@ -1,4 +1,4 @@
-"""The core of numbers that nothing adds up to (CONTRACT §2 *core*; paper §8.1): the one that saw them, and all writers.
+"""The core of numbers that nothing adds up to (paper §8.1): the one that saw them, and all writers.
 
 If one writer's writes are unknown, the reader can have read just these, and what the others observed is nothing: so no
 writer can be left out, and the core is minimal. Decided again with heuristics off, on what the core wrote alone. Does

@@ -1,4 +1,4 @@
-"""A run of a protocol as a log of what its clients saw (CONTRACT §1): rows read, rows written, when. Every write has a
+"""A run of a protocol as a log of what its clients saw: rows read, rows written, when. Every write has a
 value of its own. Does not know any verdict.
 """
 

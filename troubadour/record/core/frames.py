@@ -1,5 +1,5 @@
-"""Records of a recording under way, as a segment holds them behind its header until it is finished (`unroll` makes the
-lines of CONTRACT §1 of them): framed, so that what a killed process left is told from what it had not finished.
+"""Records of a recording under way, as a segment holds them behind its header until it is finished (`unroll` makes
+lines of them): framed, so that what a killed process left is told from what it had not finished.
 
 A frame is a byte that begins no line of JSON, the length of what follows, its checksum, the frame's number from 1 on,
 and a list of records in a part of the marshal format of Python, version 2. A file may have been made by others: frames

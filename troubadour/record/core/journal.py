@@ -1,4 +1,4 @@
-"""One segment of a log while it is recorded: the file that one process appends to (CONTRACT §1, *intent*, *end*).
+"""One segment of a log while it is recorded: the file that one process appends to.
 
 Whatever was appended is with the operating system, and survives the death of the process; how transactions ended waits
 for the next record. Appending is all that is done during a run; `close` makes the log of it. Where the file cannot be

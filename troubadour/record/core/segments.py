@@ -1,4 +1,4 @@
-"""Which file a process writes: the log itself if it is the first, else a segment beside it (CONTRACT §1 *Header*).
+"""Which file a process writes: the log itself if it is the first, else a segment beside it.
 
 The first segment has the initial state, captured before anybody could write to the log. Does not know any DBMS, nor
 when a log is done.

@@ -1,4 +1,4 @@
-"""What one connection does, transaction by transaction, on its way into a journal (CONTRACT §1; paper §3.1, *o*).
+"""What one connection does, transaction by transaction, on its way into a journal (paper §3.1, *o*).
 
 Statements are kept as they come. Before the COMMIT of those that wrote, and after the end of the others, they go into
 the journal in one record, as raw as they are: nothing is made of them before the log is finished (`unroll`). Does not

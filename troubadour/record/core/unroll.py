@@ -1,4 +1,4 @@
-"""Makes a log (CONTRACT §1) of a segment as it was recorded: when recording ends, or after it was cut off
+"""Makes a log of a segment as it was recorded: when recording ends, or after it was cut off
 (``troubadour log repair``). What took time was left for here: JSON, and the commit times, asked for in batches.
 
 A transaction whose statements or texts were lost has no line; a *gap* says so (docs/log-format.md). Does not know

@@ -1,4 +1,4 @@
-"""Statements and answers of a DB-API driver on their way into a log (CONTRACT §1). Does not know transactions."""
+"""Statements and answers of a DB-API driver on their way into a log. Does not know transactions."""
 
 from __future__ import annotations
 

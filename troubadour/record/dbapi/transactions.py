@@ -1,4 +1,4 @@
-"""The transactions of one DB-API connection: when they begin, how they end (CONTRACT §1). Does not know what the
+"""The transactions of one DB-API connection: when they begin, how they end. Does not know what the
 statements answer."""
 
 from __future__ import annotations

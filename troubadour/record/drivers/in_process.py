@@ -1,4 +1,4 @@
-"""Recording a workload on SQLite and DuckDB, in this process: databases, and sessions as on servers (CONTRACT §1).
+"""Recording a workload on SQLite and DuckDB, in this process: databases, and sessions as on servers.
 
 Conflicts and locks come as errors of SQLSTATE 40001, and a COMMIT that fails is rolled back. Does not know the
 workload.

@@ -1,4 +1,4 @@
-"""Recording a workload on MariaDB, by PyMySQL: connections, sessions and a recorder as for PostgreSQL (CONTRACT §1).
+"""Recording a workload on MariaDB, by PyMySQL: connections, sessions and a recorder as for PostgreSQL.
 
 The server tells no commit timestamps, so a log is ordered by the client's clock. Does not know the workload.
 """

@@ -1,4 +1,4 @@
-"""What a PostgreSQL database looks like, as the statements that would make it, and its rows (CONTRACT §1 *Header*).
+"""What a PostgreSQL database looks like, as the statements that would make it, and its rows.
 
 Read from the catalogs, in one transaction that has every table locked against writers: what they had under way is
 in, and nothing comes later. What the audit does not model (triggers, policies, types of one's own) is listed all the

@@ -1,5 +1,5 @@
 """psycopg connections that keep a log: everything that psycopg sends goes through a few generators, which are
-overridden here, for the synchronous and the asynchronous classes alike (issue 5; CONTRACT §1).
+overridden here, for the synchronous and the asynchronous classes alike (issue 5).
 
 Does not know the application; its results, errors, row factories and adapters are psycopg's own.
 """

@@ -1,5 +1,5 @@
 """What a recorded connection finds out once per process and log: where its lines go, the level it runs at, whether the
-server keeps commit times (CONTRACT §1). Nearly all on connections of its own. Does not know statements.
+server keeps commit times. Nearly all on connections of its own. Does not know statements.
 """
 
 from __future__ import annotations

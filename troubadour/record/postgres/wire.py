@@ -1,4 +1,4 @@
-"""Values as PostgreSQL sends and takes them, on their way into a log (CONTRACT §1, *Values*).
+"""Values as PostgreSQL sends and takes them, on their way into a log.
 
 What libpq holds is read, not what the application's adapters and row factories make of it: so the log does not depend
 on them, and what the application does with its parameters later does not matter. While an application runs, answers are

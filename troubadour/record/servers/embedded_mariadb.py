@@ -1,4 +1,4 @@
-"""A MariaDB of one's own for the length of a ``with`` block, where the server is installed (DESIGN §10).
+"""A MariaDB of one's own for the length of a ``with`` block, where the server is installed.
 
 One data directory in a temporary folder, a Unix socket, no network; strict mode and everything else as by default.
 Does not know what runs on it.

@@ -1,4 +1,4 @@
-"""Connections for recording, and what a log's header says of the server (CONTRACT §1, *Header*).
+"""Connections for recording, and what a log's header says of the server.
 
 Does not know what is recorded.
 """

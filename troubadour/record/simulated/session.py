@@ -1,4 +1,4 @@
-"""A client's session on the simulated server, logged as it saw it (CONTRACT §1). Waits for its turn before whatever it
+"""A client's session on the simulated server, logged as it saw it. Waits for its turn before whatever it
 does. Does not know whose turn is next."""
 
 from __future__ import annotations

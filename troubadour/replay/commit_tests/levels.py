@@ -1,4 +1,4 @@
-"""The levels as replay reads them: which commit tests each one asks for (paper §6.2; DESIGN §4).
+"""The levels as replay reads them: which commit tests each one asks for (paper §6.2).
 
 Written apart from `troubadour.isolation` on purpose. Does not know how the tests are made.
 """

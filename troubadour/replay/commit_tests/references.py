@@ -1,4 +1,4 @@
-"""Foreign keys in the state that a transaction's writes made (DESIGN §4), and what SQLite makes up for.
+"""Foreign keys in the state that a transaction's writes made, and what SQLite makes up for.
 
 Its own plain transcription; what the search has stands in `execution.invariants`. Does not know where they are ignored.
 """

@@ -1,4 +1,4 @@
-"""What the recorded times forbid (DESIGN §4 *Time*; paper §6.2, seq).
+"""What the recorded times forbid (paper §6.2, seq).
 
 Times of the DBMS's clock are compared with one another, and client times of one clock with one another; equal times
 are concurrent. Does not know any row or state but the number of transactions in it.

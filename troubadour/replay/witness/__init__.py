@@ -1,1 +1,1 @@
-"""What a witness says, as replay and its file have it (DESIGN §9). Does not know whether it is true."""
+"""What a witness says, as replay and its file have it. Does not know whether it is true."""

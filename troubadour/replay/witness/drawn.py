@@ -1,4 +1,4 @@
-"""The values that the DBMS chose, as a witness names them (DESIGN §5). Does not know which statement needs them."""
+"""The values that the DBMS chose, as a witness names them. Does not know which statement needs them."""
 
 from __future__ import annotations
 

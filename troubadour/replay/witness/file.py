@@ -1,4 +1,4 @@
-"""Witnesses on disk: one JSON object, gzip where the name ends in ``.gz`` (DESIGN §9).
+"""Witnesses on disk: one JSON object, gzip where the name ends in ``.gz``.
 
 Does not know whether a witness is right.
 """

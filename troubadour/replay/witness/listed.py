@@ -1,4 +1,4 @@
-"""What a witness lists for one transaction, as a run of it wants it (DESIGN §9). Does not know whether it is right."""
+"""What a witness lists for one transaction, as a run of it wants it. Does not know whether it is right."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A report to look at: one HTML file, without network, readable without scripts (CONTRACT §2, ``--report``)."""
+"""A report to look at: one HTML file, without network, readable without scripts."""

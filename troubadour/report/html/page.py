@@ -1,4 +1,4 @@
-"""The page of a verdict: what is shown of it and of its log, put into the template (CONTRACT §2, ``--report``).
+"""The page of a verdict: what is shown of it and of its log, put into the template.
 
 Of a large log the core, the chain and what stands around the failing transaction are shown, and figures of the whole.
 Does not know how a verdict was reached.

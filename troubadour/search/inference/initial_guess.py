@@ -1,4 +1,4 @@
-"""Guessing the initial rows that the log does not give (DESIGN §3 *opaque unknowns, bound when first observed*; §7).
+"""Guessing the initial rows that the log does not give.
 
 One walk along the hint order: what a transaction looks at is run on symbolic rows, and what its answers say at once,
 such as ``u + 10 = 310``, is taken over; rows that are known run concretely. A guess proves nothing: it is what the

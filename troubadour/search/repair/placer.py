@@ -1,4 +1,4 @@
-"""The transactions placed so far and who may come next (DESIGN §4 *Time*, §6).
+"""The transactions placed so far and who may come next.
 
 Does not know what to try when one fails.
 """

@@ -1,4 +1,4 @@
-"""Readings of a transaction as a server takes them in real time: its executions read states that ascend (DESIGN §8).
+"""Readings of a transaction as a server takes them in real time: its executions read states that ascend.
 
 Of the executions of one transaction those before some moment read an older state, those after it the newest. So there
 are about as many readings as executions that look at what changed meanwhile, where the readings of each execution by

@@ -1,4 +1,4 @@
-"""One transaction's statements run on a view and compared with what was observed (paper §3.3; DESIGN §5).
+"""One transaction's statements run on a view and compared with what was observed (paper §3.3).
 
 Does not know which states the view reads, nor whether the writes may be placed.
 """

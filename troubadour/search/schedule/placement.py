@@ -1,4 +1,4 @@
-"""A transaction in a trace, or about to be: its reads, how its run ended, what it wrote (paper §3.2; DESIGN §4).
+"""A transaction in a trace, or about to be: its reads, how its run ended, what it wrote (paper §3.2).
 
 Does not know how a run goes.
 """

@@ -1,4 +1,4 @@
-"""The readings of the transaction to be placed next, each run concretely (DESIGN §4 scope and horizon, §7 H4).
+"""The readings of the transaction to be placed next, each run concretely.
 
 One run per distinct footprint; first the states that times suggest, then newer and older ones. Does not know what is
 placed before it, nor which reading will be kept.

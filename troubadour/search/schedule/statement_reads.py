@@ -1,4 +1,4 @@
-"""Readings of row-scope transactions as a DBMS with statement snapshots takes them (DESIGN §8).
+"""Readings of row-scope transactions as a DBMS with statement snapshots takes them.
 
 Each SQL statement reads one state; the rows that it changes are tested again on their newest versions. That is a guess
 at read committed, which allows far more, and nearly always the right one. Does not know whether it explains anything.

@@ -1,4 +1,4 @@
-"""One concrete run of the transaction to be placed next, and whether it may stand there (paper §6.2; DESIGN §4, §7).
+"""One concrete run of the transaction to be placed next, and whether it may stand there (paper §6.2).
 
 Observations, write conflicts, keys, and that nothing depends on what was sent after an answer. Does not know which
 states are worth a run.

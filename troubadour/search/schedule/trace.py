@@ -1,4 +1,4 @@
-"""A trace under construction: transactions placed one after the other, each run concretely (paper §4, §6.4; DESIGN §7).
+"""A trace under construction: transactions placed one after the other, each run concretely (paper §4, §6.4).
 
 `Trace.place` tries the states that the level allows, the newest first, one run per distinct footprint, and keeps the
 first that explains the observations. It does not know which transaction ought to come next.

@@ -1,4 +1,4 @@
-"""Which concrete view a transaction runs on: by its level's scope, and by what the choices ask for (DESIGN §4, §8).
+"""Which concrete view a transaction runs on: by its level's scope, and by what the choices ask for.
 
 Does not know what the run finds.
 """

@@ -1,4 +1,4 @@
-"""Which transactions one sees, where that need not be a state (Cerone et al. 2015, VIS; DESIGN §4).
+"""Which transactions one sees, where that need not be a state (Cerone et al. 2015, VIS).
 
 A concrete run shows what it *needs* to see: the writers of the versions that it took. All else may be seen or not, so
 what is hidden from one transaction is hidden, where sets are closed, together with all that need it, and nothing more.

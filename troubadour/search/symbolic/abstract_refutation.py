@@ -1,4 +1,4 @@
-"""Is an observation possible at all? (DESIGN §7, case analysis before solver queries.)
+"""Is an observation possible at all?
 
 A quick refutation: every transaction is run on states that forget which value belongs to which version. What has no
 explanation there has none in any execution under any level; what has one is left to others. Does not know orders

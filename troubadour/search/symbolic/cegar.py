@@ -1,4 +1,4 @@
-"""Deciding one order of a failing prefix exactly, by lazy refinement (paper §7; DESIGN §7 *run concretely first*).
+"""Deciding one order of a failing prefix exactly, by lazy refinement (paper §7).
 
 Only some transactions are kept, the rest may have written anything to their rows. Unsatisfiable: the kept ones
 contradict each other, whatever the rest did. Satisfiable: transactions whose unknown writes the model used are kept

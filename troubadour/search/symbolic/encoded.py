@@ -1,4 +1,4 @@
-"""One transaction placed symbolically, and several readings of it made one (DESIGN §7: one run per distinct footprint).
+"""One transaction placed symbolically, and several readings of it made one (one run per distinct footprint).
 
 Does not know which of them are asserted.
 """

@@ -172,7 +172,7 @@ class Encoder:
         return [] if self.problem.levels[item].acts else self.trace.foreseen(item, state)
 
     def _by_cases(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
-        """One run per distinct footprint (DESIGN §7); states whose run folds to a contradiction are left out, so that
+        """One run per distinct footprint; states whose run folds to a contradiction are left out, so that
         what has one possible reading left needs no symbol."""
         cases: list[tuple[int, Encoded, Guard]] = []
         looked_at: set[RowHistory] = set()

@@ -1,4 +1,4 @@
-"""Going back to the choices that are to blame (DESIGN §7, H2 and H4: conflict-directed, not blindly to the last one).
+"""Going back to the choices that are to blame (conflict-directed, not blindly to the last one).
 
 Where a transaction is not explained by what was guessed before it, the solver is asked which of the guessed writes are
 at fault: each of them is taken to be as it was guessed, or anything. Those in the contradictions are opened again, and

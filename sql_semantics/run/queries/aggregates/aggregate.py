@@ -1,4 +1,4 @@
-"""GROUP BY and aggregates over concrete rows (DESIGN §3). Does not know HAVING or the select list.
+"""GROUP BY and aggregates over concrete rows. Does not know HAVING or the select list.
 
 Above it, an environment row is the group keys followed by the aggregates. The rows of a group come in no order that a
 DBMS would promise: what hangs on it, as string_agg does without a total ORDER BY of its own, is Unsupported when it

@@ -1,4 +1,4 @@
-"""Aggregate functions over the non-null values of one argument (DESIGN §3). Does not know rows, groups or clauses.
+"""Aggregate functions over the non-null values of one argument. Does not know rows, groups or clauses.
 
 What hangs on the order of the values, which a DBMS is free to choose, is Unsupported where it makes a difference:
 sums of doubles that round, integer sums that overflow on the way.

@@ -1,4 +1,4 @@
-"""Window functions over concrete rows (SQL:2003 4.15; DESIGN §5, order of ties). Does not know what reads the results.
+"""Window functions over concrete rows (SQL:2003 4.15). Does not know what reads the results.
 
 The order of rows that tie is the DBMS's choice. A result that such a choice would change is Unsupported, with the
 function named, when it runs: rows that are alike in all that is read of them, or functions and frames that take peers

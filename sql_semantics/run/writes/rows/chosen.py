@@ -1,4 +1,4 @@
-"""What a session remembers of the values that the DBMS chose for it (DESIGN §5; `frontend.expressions.free`).
+"""What a session remembers of the values that the DBMS chose for it (`frontend.expressions.free`).
 
 ``currval`` is the last ``nextval``, ``now()`` is one value per transaction: such ties are kept here, so that only what
 is really free is chosen. Does not know who chooses.

@@ -1,4 +1,4 @@
-"""Constraint errors that hang on rows which a statement need not have read (DESIGN §4, "against the newest rows").
+"""Constraint errors that hang on rows which a statement need not have read.
 
 Keys are enforced against rows that other transactions wrote meanwhile, so a clash can seldom be excluded. Does not know
 any row.

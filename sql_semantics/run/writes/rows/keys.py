@@ -1,4 +1,4 @@
-"""What a key makes of a row, and which rows stand in the way of a new one (DESIGN §4, keys; PostgreSQL 11.6 to 11.8).
+"""What a key makes of a row, and which rows stand in the way of a new one (PostgreSQL 11.6 to 11.8).
 
 Made once per table; a row that a key does not constrain (NULL in a column, a partial index) has no value under it.
 Does not know which state the rows in the way come from: `View.rivals` does.

@@ -1,4 +1,4 @@
-"""RETURNING: what a write answers of each row that it wrote (DESIGN §5). Does not know how rows are written."""
+"""RETURNING: what a write answers of each row that it wrote. Does not know how rows are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row on its way into a table: generated columns, then NOT NULL and CHECK (PostgreSQL 5.4, 5.5; DESIGN §5).
+"""A row on its way into a table: generated columns, then NOT NULL and CHECK (PostgreSQL 5.4, 5.5).
 
 Does not know keys and foreign keys, which hang on other rows.
 """

@@ -1,4 +1,4 @@
-"""The writes of one statement, and the foreign keys and triggers that they touch, as one (DESIGN §5). Does not know
+"""The writes of one statement, and the foreign keys and triggers that they touch, as one. Does not know
 which rows."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LIKE on concrete texts (DESIGN §3). Does not know which characters count as equal under a collation.
+"""LIKE on concrete texts. Does not know which characters count as equal under a collation.
 
 A pattern is read into the pieces between its percent signs. Each stands at the first place where it fits behind the one
 before it: if any placing of the pieces works, that one does, so that no other has to be tried.

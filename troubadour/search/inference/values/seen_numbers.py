@@ -1,7 +1,7 @@
 """What one transaction saw of the numbers that rows can have had, and whether some of them explain it.
 
 An observation is a guard over numbers of which only the reach is known. One that is no sum of what was added, nor the
-sum of two of them, has no explanation in any order at any level that reads what was committed (CONTRACT §2 *scope*).
+sum of two of them, has no explanation in any order at any level that reads what was committed.
 Does not know how it is known what rows can have had.
 """
 

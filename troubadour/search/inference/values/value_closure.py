@@ -1,4 +1,4 @@
-"""Is an observation impossible in every order? (CONTRACT §2 *scope*; DESIGN §6, §7.)
+"""Is an observation impossible in every order?
 
 What every row may ever have been is computed without an order: all other transactions, those of unknown outcome too,
 are run on rows that may hold any value that the row ever had, and what they write is added, until nothing new comes.

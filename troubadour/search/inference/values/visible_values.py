@@ -1,4 +1,4 @@
-"""Is an observation impossible in every order, by times? (CONTRACT §2 *scope*; DESIGN §6, §7.)
+"""Is an observation impossible in every order, by times?
 
 As in `value_closure`, what every row may have been is computed without an order; but for each transaction apart, from
 what it may see: not what must come after it, and of a row not the versions before one that it must see. Stale reads,

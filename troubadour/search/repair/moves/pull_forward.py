@@ -1,4 +1,4 @@
-"""Later transactions of the hint order placed before one that fails (DESIGN §6: it may have seen them).
+"""Later transactions of the hint order placed before one that fails (it may have seen them).
 
 Does not know what else would give it a place, nor what its observations say of whom it saw.
 """

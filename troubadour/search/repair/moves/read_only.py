@@ -1,4 +1,4 @@
-"""Transactions that wrote nothing go to the earliest place that times and their reads allow (DESIGN §4 *Time*, §6).
+"""Transactions that wrote nothing go to the earliest place that times and their reads allow.
 
 Where a transaction reads the state at its start, all that was over by then stands before that state, readers too; so a
 reader that stands late, though it saw nothing of the latest commits, would make those that begin after it see these.

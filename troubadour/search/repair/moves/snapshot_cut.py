@@ -1,4 +1,4 @@
-"""Which commits did a transaction see? (DESIGN §6: two commits may become visible in the other order than the hints'.)
+"""Which commits did a transaction see? (two commits may become visible in the other order than the hints'.)
 
 Where a transaction fails after the ones placed so far, those whose commits were under way while it took its snapshot
 are separated into the ones it saw and the ones it did not, depth first; all placed since keep their order within either

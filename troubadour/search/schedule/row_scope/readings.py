@@ -1,4 +1,4 @@
-"""The likeliest readings where each row read may be of a state of its own (DESIGN §4, *scope* row; §7 H4).
+"""The likeliest readings where each row read may be of a state of its own.
 
 As a server takes them: an execution sees what was answered before it was sent, and what one before it saw, and what
 writes or locks takes rows in their newest versions, so that no update is lost. And as the answers tell: of each row

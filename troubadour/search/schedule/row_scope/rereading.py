@@ -1,5 +1,5 @@
 """Another reading of one earlier transaction, with those after it that it touches, where each row read may be of a
-state of its own (DESIGN §7, H4: back to the choice that is to blame).
+state of its own (back to the choice that is to blame).
 
 Where servers let a transaction read in several ways that write different values, the first that explains it need not be
 the one that was: a later transaction shows. So the choices before a failing one are taken otherwise, the latest first.
