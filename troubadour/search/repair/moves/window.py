@@ -14,7 +14,7 @@ from itertools import islice
 
 from troubadour.execution.free.choices import OpenRead
 from troubadour.isolation.levels import Horizon
-from troubadour.problem.budget import FEW, FEWEST, SEVERAL, SOME
+from troubadour.problem.budget import FEW, FEWEST, MANY, SEVERAL, SOME
 from troubadour.problem.orders import may_have_seen
 from troubadour.problem.problem import Problem
 from troubadour.search.repair.placer import BoundedPlacements, Frontier
@@ -82,7 +82,7 @@ class _Weave:
         self._spans = spans(problem, [*must, *upcoming])
         last = max(self._spans[item].over for item in must)
         self._pool = sorted(item for item, own in self._spans.items() if item in self._must or own.begun <= last)
-        self._placements = BoundedPlacements(frontier, SOME)
+        self._placements = BoundedPlacements(frontier, MANY)
         self._horizons = {problem.levels[item].horizon for item in self._pool}
         self._base = len(frontier.trace)
         self._seen: set[tuple[frozenset[int], object]] = set()
