@@ -71,9 +71,8 @@ class Dialect:
 
     @property
     def home_schema(self) -> str | None:
-        """The schema whose tables are called by their names alone; None where schemas are not modelled."""
-        home = self.rules.text.home_schema
-        return home if home is None or not self.search_path else self.search_path[0]
+        """The schema, MySQL's database, whose tables are called by their names alone; None where it is not known."""
+        return self.search_path[0] if self.search_path else self.rules.text.home_schema
 
     @property
     def rules(self) -> Rules:

@@ -360,3 +360,20 @@ def test_what_duckdb_is_set_to_holds_for_all_its_connections(tmp_path: Path) -> 
     is_honest(verdict, "default_null_order")
     assert verdict.coverage is not None
     assert verdict.coverage.judged == 1
+
+
+def test_names_with_the_database_are_read(mariadb: str, tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    with scratch_database(mariadb) as database, closing(connect(mariadb, database)) as connection:
+        for sql in MARIADB_SCHEMA:
+            connection.cursor().execute(sql)
+        connection.commit()
+        texts = (
+            f"UPDATE {database}.t SET a = a + 1 WHERE {database}.t.id = 1",
+            f"SELECT `{database}`.`t`.`a`, s.v FROM `{database}`.`t` JOIN {database}.s s ON s.id = {database}.t.id",
+            f"DELETE FROM {database}.t WHERE id = 3",
+        )
+        run(recorder.wrap(connection, log=log), texts, pymysql.Error)
+    verdict = judged(log)
+    assert verdict.coverage is not None
+    assert (verdict.status, verdict.coverage.judged) == (Status.CORRECT, 3)

@@ -153,6 +153,7 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
         "settings": {
             "collation": collation,
             "timezone": system if zone == "SYSTEM" else zone,
+            **({"search_path": database} if database else {}),
         },
     }
     return header, rows
