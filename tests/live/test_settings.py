@@ -114,7 +114,7 @@ MARIADB = [
     case("mysql", "SET lc_time_names = 'de_DE'", "SELECT date_format('2020-01-01', '%W')", named="lc_time"),
     case("mysql", "SET default_week_format = 3", "SELECT week('2020-01-01')", named="week"),
     case("mysql", "SET time_zone = '+05:00'", "SELECT w FROM s ORDER BY id", "SELECT hour(w) FROM s", named="time"),
-    case("mysql", "SET timestamp = 86400", "SELECT now() < '1980-01-01'", named="free"),
+    case("mysql", "SET timestamp = 86400", "SELECT now() < '1980-01-01'", named="the DBMS"),
     case("mysql", "SET max_recursive_iterations = 2",
          "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT max(i) FROM n",
          named="recursive"),
