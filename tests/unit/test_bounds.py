@@ -142,7 +142,7 @@ def test_an_interrupt_ends_both_processes() -> None:
 def test_a_crash_is_undecided(tmp_path: Path) -> None:
     script = (
         "import os, signal, troubadour.cli.audit as audit\n"
-        "audit.load = lambda paths, **options: os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "audit.load_either = lambda paths, **options: os.kill(os.getpid(), signal.SIGSEGV)\n"
         "from troubadour.cli.main import main\n"
         f"main(['audit', '--format', 'json', '--timeout', '60', {write(tmp_path, HEADER, GOOD)!r}])"
     )
@@ -158,7 +158,7 @@ def test_a_limit_that_is_reached_while_a_class_is_made(tmp_path: Path) -> None:
         "class Slow:\n"
         "    def __set_name__(self, owner, name):\n"
         "        time.sleep(30)\n"
-        "audit.load = lambda paths, **options: type('Made', (), {'slow': Slow()})\n"
+        "audit.load_either = lambda paths, **options: type('Made', (), {'slow': Slow()})\n"
         "from troubadour.cli.main import main\n"
         f"main(['audit', '--format', 'json', '--timeout', '0.2', {write(tmp_path, HEADER, GOOD)!r}])"
     )

@@ -94,7 +94,7 @@ def test_a_fault_is_no_violation(tmp_path: Path) -> None:
     script = (
         "import troubadour.cli.audit as audit\n"
         "def load(paths, **options): raise KeyError('nobody expected this')\n"
-        "audit.load = load\n"
+        "audit.load_either = load\n"
         "from troubadour.cli.main import main\nmain(['audit', 'log'])"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, text=True)

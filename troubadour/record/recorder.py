@@ -124,7 +124,7 @@ class Recorder:
         except psycopg.Error as error:
             raise RecordError(f"cannot connect: {server.one_line(error)}") from error
         assert connection.tape is not None
-        connection.tape.session = name
+        connection.tape.named(name)
         connection.tape.level = self._level
         connection.levels = {ISOLATION_LEVELS[self._isolation]: self._level}
         self._names.add(name)

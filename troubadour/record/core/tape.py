@@ -164,6 +164,11 @@ class Tape:
         self._count = 0
         self.current: Transcript | None = None
 
+    def named(self, session: str) -> None:
+        """The session is called so, from its first transaction on."""
+        self.session = session
+        self._numbers = self._journal.numbers_of(session)
+
     def another(self) -> Tape:
         """A tape of one more session of the same log."""
         return Tape(self._journal, self.level, raw=self._raw, compatible=self._compatible)
@@ -185,7 +190,11 @@ class Tape:
 
     def _counts(self, number: int, may: int) -> None:
         """A transaction is written, or waits, or more is known of it: whether it may have changed anything."""
-        if number > len(self._numbers):
+        missing = number - len(self._numbers)
+        if missing > 0:
+            if missing > 1:
+                # those that could not be written, and are told as a gap
+                self._numbers.extend(bytes(missing - 1))
             self._numbers.append(may)
         else:
             self._numbers[number - 1] = may

@@ -143,7 +143,7 @@ def _recording(connection: Any, errors: type[Exception], out: Path) -> Iterator[
 
     def session(own: Any, name: str) -> InProcessSession:
         recorded = wrap(own, log=out)
-        recorded.recording.tape.session = name
+        recorded.recording.tape.named(name)
         return InProcessSession(recorded, errors)
 
     try:

@@ -193,7 +193,7 @@ class MariaRecorder:
         connection = connect(self._dsn, self._database)
         set_level(connection, self._isolation)
         recorded = wrap(connection, log=self._path)
-        recorded.recording.tape.session = name
+        recorded.recording.tape.named(name)
         self._names.add(name)
         return MariaSession(recorded, name)
 
