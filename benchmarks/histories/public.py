@@ -27,10 +27,11 @@ class Published:
 
 def _awdit(root: Path) -> Iterator[Published]:
     """The folder is the strongest of the levels that a history keeps."""
-    levels = ("read-committed", "read-atomic", "causal")
+    # its levels keep sessions
+    levels = ("session-read-committed", "session-read-atomic", "causal")
     for strongest in ("none", *levels):
         kept = levels[: levels.index(strongest) + 1] if strongest in levels else ()
-        folder = f"histories/tests/{strongest}"
+        folder = f"histories/tests/{strongest.removeprefix('session-')}"
         for path in sorted((root / "AWDIT" / folder).rglob("*.txt")):
             # our read committed has each row of any committed state; theirs is stronger
             verdicts = {level: C if level in kept else V for level in levels if level in kept or level != levels[0]}

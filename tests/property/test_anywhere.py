@@ -35,7 +35,7 @@ LEVELS = (
     "postgres:repeatable-read",
 )
 
-SETS = ("causal", "parallel-snapshot", "read-atomic", "update-atomic")
+SETS = ("causal", "parallel-snapshot", "read-atomic", "session-read-atomic", "update-atomic")
 
 
 def is_unseen(problem: Problem, place: int) -> bool:

@@ -126,6 +126,16 @@ _LEVELS = (
         citation="C_RC: NFR (paper §6.2); read committed of Crooks et al. 2017",
     ),
     Level(
+        "session-read-committed",
+        Scope.ROW,
+        Horizon.ANY,
+        conflict=Conflict.NEVER,
+        real_time=False,
+        session=True,
+        implies=("read-committed",),
+        citation="NFR, SESSION; read committed of Plume (Liu et al. 2024), but for its order of reads",
+    ),
+    Level(
         "read-atomic",
         Scope.TRANSACTION,
         Horizon.ANY,
@@ -134,6 +144,17 @@ _LEVELS = (
         visible=Visible.ANY,
         implies=("read-committed",),
         citation="INT, EXT (Cerone et al. 2015); read atomic isolation of Bailis et al. 2014",
+    ),
+    Level(
+        "session-read-atomic",
+        Scope.TRANSACTION,
+        Horizon.ANY,
+        conflict=Conflict.NEVER,
+        real_time=False,
+        visible=Visible.ANY,
+        session=True,
+        implies=("read-atomic", "session-read-committed"),
+        citation="INT, EXT, SESSION (Cerone et al. 2015); read atomic of Plume (Liu et al. 2024) and AWDIT (2025)",
     ),
     Level(
         "update-atomic",
@@ -153,7 +174,7 @@ _LEVELS = (
         real_time=False,
         visible=Visible.CLOSED,
         session=True,
-        implies=("read-atomic",),
+        implies=("session-read-atomic",),
         citation="TRANSVIS, SESSION (Cerone et al. 2015); transactional causal consistency with convergence",
     ),
     Level(

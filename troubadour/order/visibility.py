@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 
 from troubadour.facts.sql import effects
 from troubadour.facts.sql.effects import Accounts, reads_once
@@ -151,6 +152,10 @@ class _Gone:
     reason: _Reason
 
 
+SESSION_PAIRS = 1_000_000
+"""Transactions and others before them in their sessions that are told of one by one; beyond, the last before each."""
+
+
 class _Saturation:
     """Events are those of the history: one for each transaction."""
 
@@ -171,11 +176,14 @@ class _Saturation:
         """By round, the edges of both relations that were there before it."""
         if problem.levels[problem.committed[0]].session:
             happened = {item for item in history.items if item not in history.optional or item in history.because}
-            for item in happened:
+            left = SESSION_PAIRS
+            for item in sorted(happened):
                 earlier = (one for one in problem.earlier_in_session(item) if must_precede(problem, one, item))
-                other = next(earlier, None)
-                if other is not None and other in happened:
-                    self._see(history.commit[other], history.commit[item], _Reason(Why.SESSION, 0))
+                # where seeing is closed the last one passes on the others
+                for other in islice(earlier, 1 if self._closed or left <= 0 else None):
+                    left -= 1
+                    if other in happened:
+                        self._see(history.commit[other], history.commit[item], _Reason(Why.SESSION, 0))
 
     def chain(self) -> Chain | None:
         """Derive all that follows; the chain of a contradiction."""

@@ -133,8 +133,9 @@ class Step:
         return None
 
     def check_snapshot(self) -> Refusal | None:
-        """The state has what the session had committed; a strict snapshot is the state at the transaction's start."""
-        if self.level.session:
+        """The state has what the session had committed; a strict snapshot is the state at the transaction's start.
+        Where rows are of states of their own the session's order is that of the places alone."""
+        if self.level.session and self.level.one_snapshot:
             timeline = self.replay.timeline
             found = timeline.session_before(self.times)
             if found is None or found <= self.state:

@@ -51,7 +51,10 @@ _SCOPE = {
 LEVELS = {
     "read-uncommitted": "each row read is of some version that a transaction wrote, own writes first",
     "read-committed": "each row read is of some earlier committed state, own writes first",
+    "session-read-committed": "each row read is of some earlier committed state, own writes first; the order keeps "
+    "sessions",
     "read-atomic": "a transaction sees others whole or not at all, all its reads the same ones",
+    "session-read-atomic": "a transaction sees others whole or not at all, and what its session had committed before",
     "update-atomic": "a transaction sees others whole or not at all, and overwrites nothing that it has not seen",
     "causal": "a transaction that sees another one sees what that one saw, and what its session had committed before",
     "parallel-snapshot": "a transaction that sees another one sees what that one saw, and what its session had "

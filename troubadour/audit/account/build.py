@@ -41,7 +41,8 @@ Decide = Callable[[Log, str, float], Verdict]
 
 _LADDER = (
     "strict-serializable", "session-serializable", "serializable", "strict-snapshot", "session-snapshot", "snapshot",
-    "prefix", "parallel-snapshot", "causal", "update-atomic", "read-atomic", "read-committed",
+    "prefix", "parallel-snapshot", "causal", "update-atomic", "session-read-atomic", "read-atomic",
+    "session-read-committed", "read-committed",
 )  # fmt: skip
 """The general levels, roughly the stronger ones first: which explanation edges are read from, of several."""
 _WEAKEST = "read-committed"

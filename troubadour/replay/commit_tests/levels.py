@@ -70,8 +70,10 @@ LEVELS = {
     for level in (
         Level("read-uncommitted", False, False, False, False, False),
         Level("read-committed", False, False, False, False, False),
+        Level("session-read-committed", False, False, False, False, False, session=True),
         Level("prefix", False, True, False, False, False, session=True),
         Level("read-atomic", False, True, False, False, False, sets=True),
+        Level("session-read-atomic", False, True, False, False, False, session=True, sets=True),
         Level("update-atomic", False, True, True, False, False, sets=True),
         Level("causal", False, True, False, False, False, session=True, sets=True, closed=True),
         Level("parallel-snapshot", False, True, True, False, False, session=True, sets=True, closed=True),

@@ -173,6 +173,8 @@ def against_sessions(times: Times, asks: Asks, states: Ints, hidden: tuple[Ints,
     if not asks.session.any():
         return
     count = len(states)
+    # where rows are of states of their own the session's order is that of the places alone
+    states = np.where(asks.one_snapshot, states, np.arange(count))
     positions = np.arange(1, count + 1)
     order = np.lexsort((times.rank, times.session))
     session = times.session[order]

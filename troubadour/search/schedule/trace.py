@@ -135,7 +135,9 @@ class Trace:
         level, times = self.problem.levels[item], self.problem.times[item]
         if level.horizon.latest:
             return newest, newest
-        low = max(self.timeline.session_floor(times) if level.session else 0, self.problem.oldest(newest))
+        # where each row is of a state of its own a session orders commits only
+        sees = level.session and level.scope is Scope.TRANSACTION
+        low = max(self.timeline.session_floor(times) if sees else 0, self.problem.oldest(newest))
         if not level.horizon.at_start:
             return low, newest
         start, high = self.timeline.start_interval(times)
