@@ -58,7 +58,7 @@ ROLE = "tainted"
 
 def prepared(dsn: str) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection on which schemas can be made and used by a role that policies hold for."""
-    connection = psycopg.connect(dsn, autocommit=True)
+    connection = psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
     connection.execute("SET client_min_messages = error")
     connection.execute(f"DROP ROLE IF EXISTS {ROLE}")
     connection.execute(f"CREATE ROLE {ROLE}")
