@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from troubadour.formats import LogWriter, read_log
-from troubadour.formats.entries import MISSING
 from troubadour.formats.order import Times, hint_order
+from troubadour.model.objects import MISSING
 
 
 def order(tmp_path: Path, *transactions: str) -> str:

@@ -10,8 +10,9 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
-from troubadour.formats.entries import MISSING, BadEntry, RawStatement, RawTransaction, shorten
+from troubadour.formats.entries import BadEntry, RawStatement, RawTransaction, shorten
 from troubadour.model.log import Begin, End, ObservedError, ObservedRows, Statement, Transaction
+from troubadour.model.objects import MISSING
 from troubadour.model.values import REDACTED
 
 Texts = dict[Any, Any]

@@ -16,10 +16,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from troubadour.model.log import Begin, End, ObservedError, ObservedRows, TransactionId
+from troubadour.model.objects import MISSING
 from troubadour.model.visible import one_line
-
-MISSING = -(2**63)
-"""Stands for an absent time in arrays of times."""
 
 Time = Annotated[int, msgspec.Meta(ge=MISSING + 1, le=2**63 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]

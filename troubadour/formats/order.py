@@ -13,7 +13,7 @@ from operator import lt
 
 import msgspec
 
-from troubadour.formats.entries import MISSING
+from troubadour.model.objects import MISSING
 
 
 class Times(msgspec.Struct, frozen=True, gc=False):

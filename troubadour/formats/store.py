@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from troubadour.formats.convert import Texts, transaction_of
-from troubadour.formats.entries import MISSING, RawTransaction, decode_again, status_again
+from troubadour.formats.entries import RawTransaction, decode_again, status_again
 from troubadour.formats.order import Times, hint_order
 from troubadour.model.log import Transaction, TransactionId
+from troubadour.model.objects import MISSING
 
 _UNWRITTEN = 1 << 20
 _STATUSES = {"committed": 0, "aborted": 1, "unknown": 2}

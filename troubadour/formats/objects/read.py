@@ -15,7 +15,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import msgspec
 
 from troubadour.formats.convert import check_times
-from troubadour.formats.entries import MISSING, BadEntry, RawHeader, RawTransaction, shorten
+from troubadour.formats.entries import BadEntry, RawHeader, RawTransaction, shorten
 from troubadour.formats.objects.initial import ObjectInitial, is_value
 from troubadour.formats.order import Times, hint_order
 from troubadour.model.log import Header, LogError, TransactionId
@@ -24,6 +24,7 @@ from troubadour.model.objects import (
     CHANGES,
     KINDS,
     LEAST_TEXT,
+    MISSING,
     NOTHING,
     READ,
     STATUSES,
