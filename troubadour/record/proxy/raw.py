@@ -23,7 +23,7 @@ _CHECKED = struct.Struct("<BBIqI")
 _SUM = struct.Struct("<I")
 LONGEST = 1 << 26
 """No frame has more bytes."""
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 
 Read = Callable[[int, int], bytes]
 """So many bytes from a place on, fewer where the file ends: as `os.pread` does."""
