@@ -58,7 +58,9 @@ def compared(lines: Iterable[dict[str, str]], log: Log) -> tuple[int, list[str],
 
 
 def _is_default(sql: str) -> bool:
-    return re.match(r"(?i)(?:RE)?SET\s+(?:SESSION\s+|LOCAL\s+)?default_transaction_", sql) is not None
+    """Whether a statement sets what the proxy follows by itself: levels, and the time zone that the log has anyway."""
+    pattern = r"(?i)(?:RE)?SET\s+(?:SESSION\s+|LOCAL\s+)?(?:default_transaction_|TIME\s+ZONE\b)"
+    return re.match(pattern, sql) is not None
 
 
 def _fewer(missing: Counter[str], failed: Counter[str]) -> Iterable[str]:
