@@ -473,9 +473,12 @@ class Search:
         if self._contradiction_asked >= seconds:
             return None
         self._contradiction_asked = seconds
-        of_rows = self._rows_contradict()
-        if of_rows is not None:
-            return of_rows
+        # a circle of what is read by key names two or three
+        return self._keys_contradict(seconds) or self._rows_contradict()
+
+    def _keys_contradict(self, seconds: float) -> Conflict | None:
+        """Whether what is read by key contradicts itself whatever the order."""
+        problem = self.problem
         self._accounts = self._accounts or accounts_for(problem, problem.levels[problem.committed[0]])
         try:
             with problem.budget.step("contradiction") as tally, problem.budget.within(effort=seconds):
