@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
-	histories public-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
+	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
 	pictures kills proxy profiles replayed mixed ambiguity taint round-trip
 
 setup: $(STAMP)
@@ -107,6 +107,10 @@ histories: $(STAMP)
 # Public histories beside what is published of them; ROOT holds clones of the repositories (benchmarks/histories/public.py)
 public-histories: $(STAMP)
 	$(PY) -m benchmarks.histories public $(ROOT) $(ARGS)
+
+# Large histories, public and simulated, with the processor seconds and the memory of each audit
+large-histories: $(STAMP)
+	$(PY) -m benchmarks.histories large $(ROOT) $(ARGS)
 
 # Faults put into recorded logs, audited beside independent references
 faults: $(STAMP)

@@ -19,10 +19,11 @@ from benchmarks.histories.history import History
 from benchmarks.histories.importers import read_history
 from benchmarks.histories.mutate import mutate
 from benchmarks.histories.plans import PLANS, SERIAL
-from benchmarks.histories.public import published
+from benchmarks.histories.public import LARGE, published
 from benchmarks.histories.reference import LEVELS, OF_READS, WITH_SESSIONS, reference
 from benchmarks.verdicts.measure import Auditor, Figures
 from troubadour.cli.importing import import_file
+from troubadour.cli.simulated import simulated
 from troubadour.formats.histories import FORMATS
 
 HEAD = "| history | level | verdict | reference | CPU s | MiB |\n|---|---|---|---|---:|---:|"
@@ -152,6 +153,38 @@ def public(root: Path, cpu: float, folder: Path) -> None:
                 name = f"{one.repository} {Path(one.path).name}, {told.split(';')[0]}"
                 table.line(name, level, auditor.audit((path,), level, cpu), right)
     table.end()
+
+
+@main.command("large")
+@click.argument("root", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--cpu", default=60.0, show_default=True, help="Processor seconds of an audit, reading included.")
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("build/histories"), show_default=True)
+def large(root: Path, cpu: float, folder: Path) -> None:
+    """Large histories: public ones (ROOT as for `public`), and runs of 100,000 transactions that are simulated."""
+    folder.mkdir(parents=True, exist_ok=True)
+    print("| history | level | verdict | core | CPU s | MiB |\n|---|---|---|---:|---:|---:|")
+    with Auditor(None) as auditor:
+        for name, levels, path in _large(root, folder):
+            for level in levels:
+                found = auditor.audit((path,), level, cpu)
+                core = "-" if found.core is None else found.core
+                row = (name, level, found.verdict, core, f"{found.cpu:.1f}", found.peak)
+                print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+def _large(root: Path, folder: Path) -> Iterator[tuple[str, tuple[str, ...], Path]]:
+    """Name, levels and log of each."""
+    path = folder / "large.jsonl"
+    for repository, place, form, levels in LARGE:
+        if (root / repository / place).exists():
+            told = import_file(form, root / repository / place, path)
+            yield f"{repository} {Path(place).name}, {told.split(';')[0]}", levels, path
+    for kind in ("register", "list"):
+        options = ["--workload", "objects", "--type", kind, "--transactions", "100000", "--sessions", "50"]
+        if kind == "list":
+            options += ["--writes-per-key", "100"]
+        simulated.main([*options, "--out", str(path)], standalone_mode=False)
+        yield f"simulated {kind}s, 100,000 x 15", ("snapshot",), path
 
 
 def _with_mutants(history: History, count: int) -> Iterator[tuple[History, bool]]:

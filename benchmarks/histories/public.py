@@ -80,6 +80,16 @@ LISTED = (
 """elle-cli calls `rw-register` valid, whose second read is of a value that nothing writes, and `counter`, in which
 nothing is read; the rest is as its test.sh has it."""
 
+LARGE = (
+    ("CobraLogs", "ser-violation/fauna-page", "cobra", ("serializable",)),
+    ("CobraLogs", "ser-violation/yuga-G2-a", "cobra", ("serializable",)),
+    ("CobraLogs", "ser-violation/yuga-G2-b", "cobra", ("serializable",)),
+    ("VeriStrong", "history/fig5/rubis-1k", "cobra", ("serializable",)),
+    ("VeriStrong", "history/fig13-14-15-table1/twitter-10k", "cobra", ("serializable",)),
+    ("elle", "histories/huge-scc.edn", "elle", ("snapshot", "serializable", "strict-serializable")),
+)
+"""Repository, path, format and levels of large ones."""
+
 
 def published(root: Path) -> Iterator[Published]:
     """Those whose files are there."""

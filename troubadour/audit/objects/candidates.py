@@ -9,13 +9,13 @@ import numpy as np
 from troubadour.facts.objects.accesses import Ints, column
 from troubadour.facts.objects.facts import Facts
 from troubadour.isolation.levels import Level, Scope
-from troubadour.model.objects import COMMITTED, MISSING
+from troubadour.model.objects import COMMITTED
 from troubadour.order.arrays import in_order
 from troubadour.order.completed import completed
 from troubadour.order.greedy import Greedy
 from troubadour.order.known import NEVER, Relation, Why
 from troubadour.order.needs import needs_of
-from troubadour.replay.objects import Reading, by_timestamps
+from troubadour.replay.objects import Reading
 
 VISITS = 3_000_000
 """Of cells by transactions, beyond which no order is looked for step by step."""
@@ -24,10 +24,6 @@ VISITS = 3_000_000
 def candidates(facts: Facts, relation: Relation, level: Level) -> Iterator[Reading]:
     """Witnesses to try, those that are likely and cheap first."""
     log = facts.accesses.log
-    if len(log.commits) and max(log.commits) != MISSING:
-        timed = by_timestamps(log, level.name)
-        if isinstance(timed, Reading):
-            yield timed
     hint = np.empty(len(log), np.int64)
     hint[column(log.order)] = np.arange(len(log))
     happened = (np.frombuffer(log.statuses, np.uint8) == COMMITTED) | (relation.since < NEVER)

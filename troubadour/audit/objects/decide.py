@@ -26,7 +26,7 @@ from troubadour.formats.objects.expand import row_names
 from troubadour.formats.objects.read import kept
 from troubadour.isolation.anomalies import Kind
 from troubadour.isolation.levels import LEVELS, Level, Scope
-from troubadour.model.objects import ABORTED, COMMITTED, READ, UNKNOWN, UNREAD, ObjectLog
+from troubadour.model.objects import ABORTED, COMMITTED, MISSING, READ, UNKNOWN, UNREAD, ObjectLog
 from troubadour.model.verdict import CoreScope, Coverage, Status, Verdict
 from troubadour.model.verdict import Scope as Excluded
 from troubadour.model.witness import RowRead, TransactionView, Views, Witness
@@ -34,7 +34,7 @@ from troubadour.order.arrays import lightest, shortest_circle
 from troubadour.order.known import NEVER, Relation, Why, is_orderly, known_order, ranks
 from troubadour.problem.budget import SOME
 from troubadour.proof.dependencies import DependencyLink, is_shown
-from troubadour.replay.objects import Reading, check_reading
+from troubadour.replay.objects import Reading, by_timestamps, check_reading
 
 Confirm = Callable[[ObjectLog, str], Status]
 """f(log, level): what the audit of a log's SQL says of it."""
@@ -113,6 +113,10 @@ class _Decision:
         self.grows = level.horizon.latest or level.write_conflict
 
     def made(self) -> Verdict | None:
+        """The verdict; None where nothing is decided."""
+        timed = self._by_timestamps()
+        if timed is not None:
+            return timed
         rank = ranks(self.log)
         facts = facts_of(self.log, rank, grows=self.grows)
         relation = known_order(facts, self.level)
@@ -151,6 +155,8 @@ class _Decision:
     def _explains(self, log: ObjectLog) -> bool:
         """Whether a candidate explains another log."""
         other = _Decision(log, self.level, self.isolation, self.confirm, self.whole)
+        if other._by_timestamps() is not None:
+            return True
         facts = facts_of(log, ranks(log), grows=self.grows)
         return other._explained(facts, known_order(facts, self.level)) is not None
 
@@ -223,17 +229,28 @@ class _Decision:
             notes=notes,
         )
 
+    def _by_timestamps(self) -> Verdict | None:
+        """Correct, where the database's own timestamps explain the log: cheaper than any fact."""
+        log = self.log
+        if not len(log.commits) or max(log.commits) == MISSING:
+            return None
+        reading = by_timestamps(log, self.isolation)
+        return self._judged(reading) if isinstance(reading, Reading) else None
+
     def _explained(self, facts: Facts, relation: Relation) -> Verdict | None:
-        for reading in candidates(facts, relation, self.level):
-            try:
-                refusal = check_reading(self.log, reading, self.isolation)
-            except Unsupported:
-                return None
-            if refusal is None:
-                return self._verdict(
-                    Status.CORRECT, self.whole.count(COMMITTED), witness=_witness(self.log, reading, self.isolation)
-                )
-        return None
+        found = map(self._judged, candidates(facts, relation, self.level))
+        return next((verdict for verdict in found if verdict is not None), None)
+
+    def _judged(self, reading: Reading) -> Verdict | None:
+        """Correct, where replay accepts a reading of the log."""
+        try:
+            refusal = check_reading(self.log, reading, self.isolation)
+        except Unsupported:
+            return None
+        if refusal is not None:
+            return None
+        witness = _witness(self.log, reading, self.isolation)
+        return self._verdict(Status.CORRECT, self.whole.count(COMMITTED), witness=witness)
 
     def _verdict(self, status: Status, verified: int, **fields: object) -> Verdict:
         log = self.whole
