@@ -8,6 +8,9 @@ import msgspec
 from troubadour.model.log import TransactionId
 from troubadour.model.witness import Witness
 
+ANSWERS_ALONE = "the answers alone, in any order"
+"""The basis of a chain that no explanation was needed for; weaker levels were not asked then."""
+
 
 class Edge(msgspec.Struct, frozen=True):
     """One transaction comes before another, and what in the log says so.

@@ -5,7 +5,7 @@ Does not know how it was found, nor widths and colours.
 
 from __future__ import annotations
 
-from troubadour.model.account import Account, Difference, Lost
+from troubadour.model.account import ANSWERS_ALONE, Account, Difference, Lost
 from troubadour.report.transactions import name
 
 Rows = list[tuple[str, str]]
@@ -33,7 +33,7 @@ def full_rows(account: Account) -> Rows:
         rows.append(("read from", account.basis))
     if account.holds:
         rows.append(("holds", f"up to there the log is correct at {', '.join(account.holds)}"))
-    elif account.anomaly != "garbage-read":  # which no level explains
+    elif account.anomaly != "garbage-read" and account.basis != ANSWERS_ALONE:  # which no level explains
         rows.append(("holds", "up to there no weaker level was found to hold"))
     rows.append(("assumed", "no client outside the log wrote to its tables"))
     rows += [("next" if number == 0 else "", text) for number, text in enumerate(account.next)]

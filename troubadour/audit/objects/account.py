@@ -9,7 +9,7 @@ from troubadour.facts.objects.facts import Facts, Fault
 from troubadour.facts.objects.register import shown
 from troubadour.isolation.advice import advice
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, Link, classify
-from troubadour.model.account import Account, Edge
+from troubadour.model.account import ANSWERS_ALONE, Account, Edge
 from troubadour.model.objects import READ, STATUSES, ObjectLog
 from troubadour.proof.dependencies import DependencyLink
 
@@ -59,6 +59,7 @@ def _account(log: ObjectLog, anomaly: Anomaly, chain: tuple[Edge, ...]) -> Accou
         anomaly.meaning,
         anomaly.citation,
         chain,
+        ANSWERS_ALONE,
         next=(advice(anomaly.check, log.header),),
     )
 
