@@ -156,6 +156,8 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
         return f"{who}: by what it shows of {rows}, transactions would be before one another in a circle"
     left = _left(conflict, name)
     excess = conflict.excess
+    if not conflict.rows:
+        return f"{who}: on the rows as they were then, whichever order it was, it has another answer"
     if excess is None:
         return f"{who}: {left or f'no version of {rows} gives its answer'}"
     if excess.kind is None:

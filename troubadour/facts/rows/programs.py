@@ -6,17 +6,18 @@ not know who was before whom.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sql_semantics.errors import Unsupported
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Delete, Insert, RollbackTo, Update
-from sql_semantics.ir.walks.effects import written_tables
-from sql_semantics.run import Arguments
+from sql_semantics.ir.walks.effects import acting_of, draws, written_tables
+from sql_semantics.run import Arguments, MemoryView
 from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
-from troubadour.execution.prepared import PreparedStatement
+from troubadour.execution.observations.observation import mismatch
+from troubadour.execution.prepared import PreparedStatement, tables_touched
 from troubadour.facts.rows.local import Cascade, Does, Effect, Part, Untold, cascade_of, effect_of, keys_of, local_of
 from troubadour.facts.rows.tables import Key, Tables, tables_of
 from troubadour.facts.rows.told import Share, Told, told_by
@@ -64,6 +65,26 @@ class RowProgram:
     changes: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     writes: bool = False
+    queries: list[WholeQuery] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeQuery:
+    """A query that was answered, with all tables that it looks at: where each of their rows is told, it can be run."""
+
+    prepared: PreparedStatement
+    tables: frozenset[str]
+
+    def refutes(self, rows: Mapping[str, Sequence[Row]]) -> bool:
+        """Whether its answer is another one where its tables hold these rows."""
+        program = self.prepared.program
+        assert program is not None
+        view = MemoryView(rows)
+        try:
+            outcome = program.run(view, self.prepared.arguments)
+            return not view.choices and mismatch(self.prepared.observation, outcome) is not None
+        except (SqlError, Unsupported):
+            return False
 
 
 class RowPrograms:
@@ -151,6 +172,8 @@ class RowPrograms:
         found = local_of(statement.program, self.tables.keys, self.problem.library.dialect)
         program.changes |= found.changes
         program.adds |= found.adds
+        if not any(part.grouped is None and not part.cut for part in found.parts):
+            self._ask(program, statement)
         for part in found.joined:
             told = told_by(statement, (part,), self.tables)
             shape = self._shape(part, statement.arguments)
@@ -186,6 +209,15 @@ class RowPrograms:
         plain = any(part.does is Does.INSERTS and not part.conditional for part in found.parts)
         if found.parts[0].does in (Does.CHANGES, Does.INSERTS) and (affected or plain):
             program.writes = program.writes or plain or not self.problem.library.dialect.found_rows
+
+    def _ask(self, program: RowProgram, statement: PreparedStatement) -> None:
+        assert statement.program is not None
+        bound, catalog = statement.program.statement, statement.program.catalog
+        if not isinstance(bound, Query) or acting_of(bound) != "reads" or statement.observation.nothing:
+            return
+        tables = tables_touched(statement.program, catalog)
+        if tables and tables <= self.tables.keys.keys() and not draws(bound, catalog) and not statement.program.calls:
+            program.queries.append(WholeQuery(statement, tables))
 
     def _cascading(self, statement: PreparedStatement, step: Step, cascade: Cascade, *, certain: bool) -> Step:
         """What foreign keys do about the rows that a step deletes; `certain`: it deleted one."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.view import Row
 from troubadour.facts.rows.local import Does
-from troubadour.facts.rows.programs import RowPrograms, Step
+from troubadour.facts.rows.programs import RowPrograms, Step, WholeQuery
 from troubadour.facts.rows.tables import Key
 from troubadour.facts.rows.told import NOTHING, Share, Told
 from troubadour.facts.sql.effects import Account, Accounts
@@ -27,6 +29,9 @@ from troubadour.problem.problem import Problem
 
 MOST_KNOWN = 1_000
 """Transactions up to which reads by key are asked first where times do not order the log."""
+
+WAYS = 32
+"""Choices of versions among which a query is run, at most."""
 
 ROUNDS = 60
 """Rounds after which what was derived is enough."""
@@ -170,7 +175,10 @@ class _Propagation:
         self._open: set[str] = set()
         self._readers: list[_Reader] = []
         queries = {
-            item: list(dict.fromkeys(s.statement for s in program.steps if s.part.does is Does.READS))
+            item: sorted(
+                {step.statement for step in program.steps if step.part.does is Does.READS}
+                | {query.prepared.index for query in program.queries}
+            )
             for item, program in self._of.items()
         }
         writers = {item for item, program in self._of.items() if program.writes}
@@ -188,6 +196,7 @@ class _Propagation:
         derived = Derived(events, self._rows)
         try:
             self._propagate(derived)
+            self._ask_whole()
         except _Refuted as refuted:
             derived.conflict = refuted.conflict
         return derived
@@ -213,6 +222,7 @@ class _Propagation:
         named: dict[str, set[Key]] = defaultdict(set)
         whole: set[str] = set()
         for item in self._kept:
+            whole.update(*(query.tables for query in self._of[item].queries))
             for step in self._of[item].steps:
                 if step.places is None:
                     whole.add(step.part.table)
@@ -290,6 +300,41 @@ class _Propagation:
                 changed = self._read(reader) or changed
                 if not self._model.views and reader.steps[0].part.least is not None:
                     changed = self._pick(reader) or changed
+
+    def _ask_whole(self) -> None:
+        """Run the queries of whose tables each row is told, or one of few versions."""
+        for item in self._facts.items:
+            if item in self._optional or item not in self._kept:
+                continue
+            for query in self._of[item].queries:
+                self._look()
+                self._ask(item, query)
+
+    def _ask(self, item: int, query: WholeQuery) -> None:
+        program = self._of[item]
+        own = {step.part.table for step in program.steps if step.writes} | program.changes | program.adds
+        if query.tables & (self._open | own):
+            return
+        event = self._events.reading(self._model, item, query.prepared.index)
+        versions: list[tuple[str, list[Version]]] = []
+        ways = 1
+        for table in query.tables:
+            for row in self._rows[table].values():
+                if row.states is None or item in row.number:
+                    return
+                found = list({version for _, version in self._automata.at(row, event)})
+                ways *= len(found)
+                if ways > WAYS or Vague.VERSION in found:
+                    return
+                versions.append((table, found))
+        for chosen in product(*(found for _, found in versions)):
+            tables: dict[str, list[Row]] = {table: [] for table in query.tables}
+            for (table, _), version in zip(versions, chosen, strict=True):
+                if isinstance(version, tuple):
+                    tables[table].append(version)
+            if not query.refutes(tables):
+                return
+        raise _Refuted(RowConflict((item, query.prepared.index)))
 
     def _build(self, row: RowStates) -> bool:
         try:
