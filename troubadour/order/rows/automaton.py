@@ -139,8 +139,7 @@ class Automata:
         required = [self.sides(row, commit[item])[0] for item in writers]
         views = [self._views(row, item) for item in writers]
         barred = [self._barred(row, item) for item in writers]
-        must = [self._must(row, item) for item in writers]
-        signature = required, views, barred, must, sum(map(len, row.forbidden.values()))
+        signature = required, views, barred, sum(map(len, row.forbidden.values()))
         if signature == row.signature:
             return False
         row.signature = signature
@@ -167,7 +166,7 @@ class Automata:
                         if apart and views[place] is None:
                             ways = list(self._ways(row, place, version, frozenset(met)))
                         elif ways is None:
-                            ways = list(self._ways(row, place, version, views[place], must[place]))
+                            ways = list(self._ways(row, place, version, views[place]))
                             known[place, version] = ways
                         for way in ways:
                             if way.touches and version is not None and mask & barred[place]:
@@ -238,21 +237,6 @@ class Automata:
             if not before & ~mask and not mask & after:
                 yield from versions
 
-    def _must(self, row: RowStates, item: int) -> frozenset[int]:
-        """The statements of a writer that each version asks to act which the row may have had meanwhile."""
-        model = self._model
-        if not model.acts or model.level.by_row or row.states is None or item in row.vague or item in row.optional:
-            return frozenset()
-        found: set[int] = set()
-        for step in row.steps[item]:
-            part = step.part
-            if part.does not in (Does.CHANGES, Does.LOCKS) or part.maybe or part.skips or part.cut:
-                continue
-            versions = set(self.window(row, item, step.statement))
-            if versions and all(NOTHING not in self.shares(step, version) for version in versions):
-                found.add(step.statement)
-        return frozenset(found)
-
     def shares(self, step: Step, version: Version) -> list[Entry]:
         """The shares that a row of a version may have in a step's answer; what changes it uncounted is any share."""
         return [
@@ -318,7 +302,6 @@ class Automata:
         place: int,
         version: Version,
         views: frozenset[Version] | None,
-        must: frozenset[int] = frozenset(),
     ) -> Iterator[Transition]:
         """What a writer may make of a version, but for the set of writers before it."""
         item = row.writers[place]
@@ -333,7 +316,7 @@ class Automata:
             yield way(version, None, False)
         found: dict[tuple[Version, tuple[tuple[int, Entry], ...], bool], None] = {}
         if self._model.acts:
-            for new, shares, touches in self._acted(row.steps[item], version, must):
+            for new, shares, touches in self._acted(row.steps[item], version):
                 found[new, shares, touches] = None
         elif self._model.whole:
             for new, shares, touches in self._followed(row.steps[item], version):
@@ -438,10 +421,10 @@ class Automata:
         return [(effect.after, (effect.affected, effect.shown))]
 
     def _acted(
-        self, steps: list[Step], version: Version, must: frozenset[int]
+        self, steps: list[Step], version: Version
     ) -> Iterator[tuple[Version, tuple[tuple[int, Entry], ...], bool]]:
         """Steps in turn, those that write or lock on the newest version, which stays from the first that meets it on;
-        before that a statement may as well have met another one, and passed the row over, but those that `must` act."""
+        before that a statement may as well have met another one, and passed the row over."""
         ways: list[tuple[Version, dict[int, Entry], bool, bool]] = [(version, {}, False, False)]
         for step in steps:
             following: list[tuple[Version, dict[int, Entry], bool, bool]] = []
@@ -449,8 +432,12 @@ class Automata:
                 if step.part.does is Does.READS and not changed:
                     following.append((current, self._with(shares, step, Vague.VIEW), held, changed))
                     continue
+                if step.part.does is Does.READS and version is None:
+                    # beside its own row its view may have an older one of that key, which is deleted
+                    following.append((current, self._with(shares, step, Vague.SHARE), held, changed))
+                    continue
                 found = self.stepped(step, current)
-                passes = (step.part.does is not Does.INSERTS or step.part.conditional) and step.statement not in must
+                passes = step.part.does is not Does.INSERTS or step.part.conditional
                 if not held and passes and (current, NOTHING) not in found:
                     found.append((current, NOTHING))
                 for after, share in found:

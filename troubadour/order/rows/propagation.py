@@ -270,11 +270,9 @@ class _Propagation:
 
     def _is_untold(self, step: Step) -> bool:
         """Whether a statement that did nothing may have met other versions than those that its transaction reads."""
-        if not step.idle:
+        if not step.idle or self._model.whole:
             return False
-        return step.part.does is Does.INSERTS and (
-            self._model.acts or (step.part.conditional and not self._model.whole)
-        )
+        return self._model.views or (step.part.does is Does.INSERTS and (step.part.conditional or self._model.acts))
 
     def _make_readers(self) -> None:
         for item in self._facts.items:
