@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,9 @@ from tests.property import test_profiles_agreement as profiles
 from tests.property import test_writes_agreement as writes
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
+from troubadour.cli.common import library_of
 from troubadour.execution.initial.rows import known_rows, unknown_tables
+from troubadour.formats import read_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
@@ -108,6 +111,30 @@ def compare(maker: Maker, level: str, seeds: range) -> Counter[str]:
 @pytest.mark.parametrize("maker", MAKERS)
 def test_what_is_derived_of_rows_is_so(maker: str, level: str) -> None:
     compare(MAKERS[maker], level, range(12))
+
+
+CONTENDED = Path(__file__).parents[2] / "logs" / "contended"
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("postgres-read-committed-profile-0", "postgres:read-committed"),
+        ("postgres-read-committed-profile-1", "postgres:read-committed"),
+        ("postgres-read-committed-10", "postgres:read-committed"),
+        ("postgres-repeatable-read-profile-1", "postgres:repeatable-read"),
+        ("postgres-serializable-profile-1", "postgres:repeatable-read"),
+        ("mysql-read-committed-profile-1", "mysql:read-committed"),
+        ("mysql-repeatable-read-profile-1", "mysql:repeatable-read"),
+    ],
+)
+def test_what_servers_did_under_contention_is_not_refuted(name: str, level: str) -> None:
+    log = read_log([CONTENDED / f"{name}.jsonl.gz"])
+    compiled = library_of(log)
+    problem = Problem(log, compiled, known_rows(log, compiled), isolation=level, unknown=unknown_tables(log, compiled))
+    derived = Rows(problem).derive()
+    assert derived is not None
+    assert derived.conflict is None
 
 
 @pytest.mark.slow

@@ -30,6 +30,9 @@ from troubadour.problem.problem import Problem
 MOST_KNOWN = 1_000
 """Transactions up to which reads by key are asked first where times do not order the log."""
 
+ROW = 10
+"""Units of what is done for one row of an answer."""
+
 WAYS = 32
 """Choices of versions among which a query is run, at most."""
 
@@ -314,6 +317,7 @@ class _Propagation:
         if query.tables & (self._open | own):
             return
         event = self._events.reading(self._model, item, query.prepared.index)
+        self._facts.problem.budget.note(ROW * sum(len(self._rows[table]) for table in query.tables))
         versions: list[tuple[str, list[Version]]] = []
         ways = 1
         for table in query.tables:
@@ -371,6 +375,7 @@ class _Propagation:
         if signature == reader.signature:
             return False
         reader.signature = signature
+        self._facts.problem.budget.note(ROW * len(touched))
         for number, (row, steps) in enumerate(touched):
             found = self._shares(reader, row, steps, event)
             if found is None:
