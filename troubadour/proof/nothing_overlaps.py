@@ -19,10 +19,11 @@ from troubadour.facts.sql.view_accounts import accounts_for, reads_views
 from troubadour.model.account import Edge
 from troubadour.model.log import TransactionId
 from troubadour.problem.budget import SOME, THOUSANDS
-from troubadour.problem.orders import is_only_order
+from troubadour.problem.orders import is_only_order, must_precede
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.proof.cores.core import Core
 from troubadour.proof.refutation import Question, Refutation
+from troubadour.proof.unknown_outcomes import writers
 from troubadour.search.schedule.placement import SEMANTIC
 from troubadour.search.schedule.trace import Trace
 
@@ -36,6 +37,8 @@ def only_state(question: Question) -> Refutation | None:
         return None
     if any(placement.ways for placement in placements) or problem.free.choices or problem.refused.count:
         return None
+    if any(not must_precede(problem, question.failing, item) for item in writers(problem)):
+        return None  # of unknown outcome: it may have committed before this, or not at all
     if not is_only_order(problem, items) or len(placements) != len(found.order) - 1:
         return None
     if len(list(islice(found.trace.candidates(question.failing, all_readings=True), 2))) != 1:
