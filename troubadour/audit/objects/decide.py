@@ -40,6 +40,11 @@ Confirm = Callable[[ObjectLog, str], Status]
 """f(log, level): what the audit of a log's SQL says of it."""
 
 
+FEW_ENOUGH = 3
+"""Transactions of a shortest circle of which each is needed: fewer make none."""
+
+NOT_MINIMAL = "the core contradicts itself, but could not be shown to be minimal"
+
 UNEXPLAINED = "that all before the failing transaction can be explained was not shown"
 
 
@@ -196,6 +201,8 @@ class _Decision:
             return None
         members = {link.earlier for link in circle} | {link.by for link in circle if link.by >= 0}
         self._confirm(members, [link.at for link in circle if link.at >= 0])
+        if len(members) > FEW_ENOUGH or any(link.by >= 0 for link in circle):
+            notes = (*notes, NOT_MINIMAL)
         return self._violation(weight, members, account_of_circle(self.log, circle), notes)
 
     def _refuted_by_fault(self, facts: Facts, notes: tuple[str, ...], weight: int, fault: Fault) -> Verdict | None:
