@@ -26,6 +26,7 @@ CHOOSING = frozenset(
         "troubadour/record/asking.py",
         "troubadour/record/begin.py",
         "troubadour/record/objects/disturb.py",
+        "troubadour/record/proxy/decode/making.py",
         "troubadour/record/recording.py",
         "troubadour/record/reproducing.py",
         "troubadour/record/workload.py",

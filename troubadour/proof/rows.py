@@ -85,7 +85,8 @@ def _smaller(problem: Problem, facts: Rows, conflict: RowConflict, count: int) -
                     tally.helped += 1
                     size = max(1, min(size, len(kept) // 2))
                 elif size == 1:
-                    return _Kept(frozenset(kept), minimal=True)
+                    # others may have left anything here, which is more than they can have: two may be one too many
+                    return _Kept(frozenset(kept), minimal=len(kept) == 1)
                 else:
                     size = max(1, size // 2)
     except OutOfUnits:

@@ -30,6 +30,7 @@ from troubadour.search.found import Found
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
 from troubadour.search.postponed import Late
 from troubadour.search.repair.mending import repair, repair_nearby
+from troubadour.search.repair.moves.read_chain import read_chain
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED, Forgotten
@@ -200,7 +201,7 @@ class Search:
             return Found(self.frontier.trace, index, failure, order), False
         if failure is not None and (self._brief or self.problem.levels[item].scope is Scope.ROW):
             added = self._add_up(index, failure)
-            if added is not None:
+            if added is not None or item in self.frontier.placed:
                 return added, False
         waits_first = item in self.problem.aborted or (failure is not None and failure.other is not None)
         if failure is not None and may_wait and (waits_first or self._is_patient):
@@ -240,12 +241,17 @@ class Search:
         return None, False
 
     def _add_up(self, index: int, failure: Failure) -> Found | None:
-        """How the search ends where numbers exclude the item, or where it is brief."""
+        """Read those before anew where numbers tell how; how the search ends where numbers exclude the item, or where
+        it is brief."""
         if self._sums_left <= 0 and not self._brief:
             return None
         self._sums_left -= 1
-        if is_no_sum(self.problem, failure.item) is None and not self._brief:
-            return None
+        if is_no_sum(self.problem, failure.item) is None:
+            chain = partial(read_chain, self.frontier, failure.item)
+            if not self.problem.order_recorded and self.problem.budget.attempt("mend: read a chain", chain):
+                return None
+            if not self._brief:
+                return None
         order = [*(placement.item for placement in self.frontier.trace.placements), failure.item]
         return Found(self.frontier.trace, index, failure, order)
 

@@ -15,6 +15,9 @@ MOST = 1 << 26
 """Of a statement so many bytes of rows are kept at most; of one with more the rows are not known."""
 
 _DATES = frozenset({1082, 1114, 1184, 1266})
+_INTERVALS = {"postgres": True}
+"""The values of IntervalStyle in which intervals are read."""
+
 _CODECS: Mapping[str, str] = {
     "UTF8": "utf-8", "SQL_ASCII": "ascii", "LATIN1": "iso8859-1", "LATIN2": "iso8859-2", "LATIN9": "iso8859-15",
     "WIN1250": "cp1250", "WIN1251": "cp1251", "WIN1252": "cp1252", "KOI8R": "koi8-r", "EUC_JP": "euc_jp",
@@ -41,7 +44,7 @@ class Reading:
         elif name == "DateStyle":
             self._dates = value.startswith("ISO")
         elif name == "IntervalStyle":
-            self._intervals = value == "postgres"
+            self._intervals = _INTERVALS.get(value, False)
 
     def text(self, data: bytes) -> str:
         """A text of the session. Raises ValueError where its encoding is not known, or other."""
