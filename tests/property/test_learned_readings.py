@@ -89,7 +89,7 @@ def three_statements(seed: int) -> Log:
 @pytest.fixture(autouse=True)
 def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is missed for want of runs."""
-    for bound in ("STATEMENT_RUNS", "GUESSED_RUNS"):
+    for bound in ("MANY", "SEVERAL"):
         monkeypatch.setattr(candidates, bound, 100_000)
 
 
