@@ -5,17 +5,16 @@ Does not decide anything.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from itertools import islice
 
 import msgspec
 
-from sql_semantics.terms import Scalar
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Conflict, Scope
 from troubadour.model.log import TransactionId
 from troubadour.problem.budget import FEWEST, MANY
 from troubadour.problem.problem import Problem
+from troubadour.proof.wording import key_text, value_text
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 
@@ -25,17 +24,6 @@ def name(identifier: TransactionId) -> str:
     return identifier if isinstance(identifier, str) else msgspec.json.encode(identifier).decode()
 
 
-def value_text(value: Scalar) -> str:
-    """A value as SQL would show it."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    return f"'{value}'" if isinstance(value, str) else str(value)
-
-
 def row_text(trace: Trace, row: RowHistory, version: Version) -> str:
     """A row by its key: ``accounts(id=2)``."""
     schema = trace.states.tables[row.table].schema
@@ -43,7 +31,7 @@ def row_text(trace: Trace, row: RowHistory, version: Version) -> str:
     if values is None:
         return row.address
     key = schema.keys[0].columns if schema.keys else range(min(2, len(schema.columns)))
-    return f"{row.table}({', '.join(f'{schema.columns[c].name}={value_text(values[c])}' for c in key)})"
+    return key_text(schema, key, [values[column] for column in key])
 
 
 def explain(problem: Problem, trace: Trace, failure: Failure) -> str:

@@ -16,7 +16,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.run.memory import MemoryView
 from sql_semantics.view import Row
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.explain import name, value_text
+from troubadour.audit.explain import name
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.observation import mismatch
@@ -26,6 +26,7 @@ from troubadour.model.account import Edge
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.problem.budget import SOME, Budget
 from troubadour.problem.problem import OutOfTime, Problem
+from troubadour.proof.wording import key_text, value_text
 
 MISSED = "internal-inconsistency"
 """What it is called where a transaction does not see what it wrote."""
@@ -130,8 +131,7 @@ class _Own:
         table, key = place
         schema = self._problem.library.catalog.tables[table]
         columns = next(one.columns for one in schema.keys if one.plain)
-        named = ", ".join(f"{schema.columns[c].name}={value_text(v)}" for c, v in zip(columns, key, strict=True))
-        row = f"{table}({named})"
+        row = key_text(schema, columns, key)
         names = [column.name for column in schema.columns]
         one, other = _told(names, before[1], after[1]), _told(names, after[1], before[1])
         own = self._problem.transaction(self._item).id

@@ -7,13 +7,14 @@ Does not know rows that are set rather than counted.
 from __future__ import annotations
 
 from sql_semantics.library import SqlLibrary
-from troubadour.audit.explain import name, value_text
+from troubadour.audit.explain import name
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.account import Edge
 from troubadour.model.log import Log, TransactionId
 from troubadour.problem.budget import Budget
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.sequences import survey
+from troubadour.proof.wording import value_text
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
 
 

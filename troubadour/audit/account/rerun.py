@@ -17,11 +17,11 @@ from sql_semantics.frontend.rendering import render_row
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.memory import MemoryView
 from sql_semantics.view import Row
-from troubadour.audit.explain import value_text
 from troubadour.execution.initial.rows import initial_state
 from troubadour.execution.prepared import Preparations, PreparedTransaction
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness
+from troubadour.proof.wording import key_text
 from troubadour.replay.checker import Replay
 from troubadour.replay.commit_tests.levels import level_of
 from troubadour.replay.commit_tests.times import times_of
@@ -191,7 +191,7 @@ class Rerun:
         if values is None:
             return row
         key = table.keys[0].columns if table.keys else range(min(2, len(table.columns)))
-        return f"{table.name}({', '.join(f'{table.columns[c].name}={value_text(values[c])}' for c in key)})"
+        return key_text(table, key, [values[column] for column in key])
 
     def columns(self, row: str) -> list[str]:
         """The names of a row's columns."""

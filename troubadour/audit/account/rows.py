@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from sql_semantics.outcome import ResultSet
 from sql_semantics.values.types import Value
-from troubadour.audit.explain import value_text
 from troubadour.execution.observations.observation import ObservedValue, ParsedRows
 from troubadour.model.values import Redacted
+from troubadour.proof.wording import value_text
 
 _WIDE = 120
 

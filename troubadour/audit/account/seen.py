@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from sql_semantics.ir.queries import Aggregate
 from sql_semantics.ir.walks.traverse import fields_of
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.explain import name, value_text
+from troubadour.audit.explain import name
 from troubadour.model.account import Difference, Edge
 from troubadour.model.log import Log, Transaction
 from troubadour.problem.budget import MANY
+from troubadour.proof.wording import value_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from sql_semantics.view import Row
 from troubadour.audit.account.edges import Possible
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.explain import name, value_text
+from troubadour.audit.explain import name
 from troubadour.isolation.anomalies import Kind
 from troubadour.model.account import Change, Edge
 from troubadour.model.log import Transaction
 from troubadour.problem.budget import MANY, THOUSANDS
+from troubadour.proof.wording import value_text
 
 _SHOWN = 80
 """Characters of a value, a list of values or a condition that are shown."""
