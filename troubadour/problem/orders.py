@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 
 from troubadour.isolation.levels import Conflict, Scope, Visible
@@ -172,17 +172,20 @@ def is_total(problem: Problem, items: Sequence[int]) -> bool:
     return all(must_precede(problem, earlier, later) for earlier, later in pairwise(items))
 
 
-def is_only_order(problem: Problem, items: Sequence[int]) -> bool:
-    """Whether the level leaves these transactions no other order than this one, in which each reads what all before it
-    left and nothing else, and all others stand behind the last."""
-    if problem.order_recorded or problem.discovery.unknown or not items:
+def is_only_order(problem: Problem, last: int, before: Iterable[int]) -> bool:
+    """Whether the level leaves a transaction and those before it, the newest first, no other order than this one, in
+    which each reads what all before it left and nothing else, and all others stand behind it."""
+    if problem.order_recorded or problem.discovery.unknown:
         return False
-    levels = [problem.levels[item] for item in (items[0], items[-1])]
+    placed, first = {last}, last
+    for earlier in before:
+        if not _is_next(problem, earlier, first):
+            return False
+        placed.add(earlier)
+        first = earlier
+    levels = [problem.levels[item] for item in (first, last)]
     if not all(level.real_time or level.horizon.at_start for level in levels):
         return False
-    if not all(_is_next(problem, earlier, later) for earlier, later in pairwise(items)):
-        return False
-    last, placed = items[-1], set(items)
     others = (item for item in (*problem.committed, *problem.unknown) if item not in placed)
     return all(must_precede(problem, last, other) for other in others)
 

@@ -327,11 +327,9 @@ class Search:
             return False
         if self.problem.free.pending or item in self.problem.aborted:
             return False
-        if any(placement.ways or placement.drawn for placement in trace.placements):
-            # the DBMS may have chosen otherwise
-            return False
-        placed = [one.item for one in trace.placements if one.item not in self.problem.aborted]
-        return is_only_order(self.problem, [*placed, item])
+        placed = (one.item for one in reversed(trace.placements) if one.item not in self.problem.aborted)
+        # not where the DBMS may have chosen otherwise
+        return is_only_order(self.problem, item, placed) and not any(one.ways or one.drawn for one in trace.placements)
 
     def _is_likely(self, item: int) -> bool:
         """Where each row read may be of a state of its own, whether the item has a place as servers would have it, also
