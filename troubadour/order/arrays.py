@@ -91,8 +91,7 @@ def circling(links: Links) -> Ints:
         return chosen
     part = links.only(chosen)
     label = np.array(_components(part), np.int64)
-    inside = (label[part.source] == label[part.target]) & (part.source != part.target)
-    found: Ints = chosen[inside | (part.source == part.target)]
+    found: Ints = chosen[label[part.source] == label[part.target]]
     return found
 
 

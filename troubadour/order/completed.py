@@ -91,7 +91,7 @@ class _Maker:
             for event in by_event:
                 history.written.setdefault(event, []).append(cell)
         event_of = {version: event for by_event in writers.values() for event, version in by_event.items()}
-        everybody = {cell: bits_of(by_event) for cell, by_event in writers.items()}
+        writing = {cell: bits_of(by_event) for cell, by_event in writers.items()}
         counters = self._counters(grows)
         seen: dict[int, dict[int, tuple[int, None]]] = {}
         for txn, reads in needs.reads.items():
@@ -109,13 +109,13 @@ class _Maker:
                     for one in sorted(tokens)
                     if one < facts.cells or one in event_of
                 )
-                others = everybody.get(cell, 0) & ~bits_of(one for one in sources if one != INITIAL) & ~own
+                others = writing.get(cell, 0) & ~bits_of(one for one in sources if one != INITIAL) & ~own
                 history.reads.append(Read(start, txn, cell, sources, others))
         for cell, (counter, _) in counters.items():
             counter.close(seen.get(cell, {}))
             history.counters.append(counter)
         if self._keeps and self._relation.split:
-            self._keep(history, writers, everybody)
+            self._keep(history, writers, writing)
 
     def _counters(self, grows: dict[int, dict[int, int]]) -> dict[int, tuple[Counter, int]]:
         """The counters to which all add in one direction, with that."""
@@ -130,11 +130,11 @@ class _Maker:
                 found[cell] = counter, sign
         return found
 
-    def _keep(self, history: History, writers: dict[int, dict[int, int]], everybody: dict[int, int]) -> None:
+    def _keep(self, history: History, writers: dict[int, dict[int, int]], writing: dict[int, int]) -> None:
         """Nothing else is written between the snapshot and the commit of one that writes."""
         for txn in history.items:
             end = history.commit[txn]
             for cell in history.written.get(end, ()):
-                others = everybody.get(cell, 0) & ~(1 << end)
+                others = writing.get(cell, 0) & ~(1 << end)
                 if others:
                     history.reads.append(Read(end, txn, cell, (history.snapshot[txn],), others, unseen=True))
