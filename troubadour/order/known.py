@@ -12,15 +12,12 @@ from enum import IntEnum
 
 import numpy as np
 
-from troubadour.facts.objects.accesses import Flags, Ints, column
+from troubadour.facts.objects.accesses import NEVER, Flags, Ints, column, heads, ranks
 from troubadour.facts.objects.facts import BLIND, Facts
 from troubadour.isolation.levels import Level, Scope, Visible
 from troubadour.model.log import Begin
-from troubadour.model.objects import ABORTED, COMMITTED, MISSING, ObjectLog
+from troubadour.model.objects import ABORTED, COMMITTED, MISSING
 from troubadour.order.arrays import Links
-
-NEVER = np.int64(2**40)
-"""The weight of what no committed transaction shows to have happened."""
 
 
 class Why(IntEnum):
@@ -40,7 +37,8 @@ class Relation:
     """Edges over events: `links`, whose weights are the hint ranks (from 1) of the committed transaction by which all
     that an edge hangs on has happened. By edge: `why`, `at` (the operation that read, an index of the accesses, -1:
     none), `by` (the transaction that shows it besides its ends, -1: none). `owner`: the transaction of an event, -1 of
-    a bead. `split`: transactions have two events. `since` is the weight of each transaction."""
+    a bead. `split`: transactions have two events. `since` is the weight of each transaction, NEVER of one that no
+    committed one shows to have happened."""
 
     links: Links
     why: Ints
@@ -50,41 +48,23 @@ class Relation:
     split: bool
     since: Ints
 
-    @property
-    def cost(self) -> list[int]:
-        """Of each edge: 1 where it leads to another transaction, 0 inside one and to a bead."""
-        found: list[int] = ((self.why != Why.INSIDE) & True).astype(np.int64).tolist()
-        return found
-
 
 def is_orderly(level: Level) -> bool:
     """Whether a level is told by an order of events: each transaction sees a state, or each row is of one."""
     return level.visible is Visible.STATE and level.scope is not Scope.STATEMENT and level.dialect is None
 
 
-def since_of(facts: Facts) -> tuple[Ints, Ints]:
-    """The rank of each transaction in the hint order among the committed (from 1; NEVER for others), and the weight:
-    the least rank of those that show, one through the other, that it happened."""
-    log = facts.accesses.log
-    rank = ranks(log)
-    since = rank.copy()
+def since_of(facts: Facts) -> Ints:
+    """The weight of each transaction: the least rank of those that show, one through the other, that it happened."""
+    since = ranks(facts.accesses.log)
     writer = facts.writer(facts.reads.version)
     chosen = writer >= 0
     reader, writer = facts.reads.txn[chosen], writer[chosen]
     while True:
         earlier = np.flatnonzero(since[reader] < since[writer])
         if not len(earlier):
-            return rank, since
+            return since
         np.minimum.at(since, writer[earlier], since[reader[earlier]])
-
-
-def ranks(log: ObjectLog) -> Ints:
-    """The rank of each committed transaction in the hint order, from 1; NEVER for others."""
-    order = column(log.order)
-    committed = np.frombuffer(log.statuses, np.uint8)[order] == COMMITTED if len(log) else np.zeros(0, np.bool_)
-    found = np.full(len(log), NEVER)
-    found[order[committed]] = np.arange(1, int(committed.sum()) + 1)
-    return found
 
 
 class _Maker:
@@ -96,7 +76,7 @@ class _Maker:
         self.count = len(self.log)
         self.split = not level.horizon.latest and level.scope is not Scope.ROW
         self.events = self.count * (2 if self.split else 1)
-        self.rank, self.since = since_of(facts)
+        self.since = since_of(facts)
         self.parts: list[tuple[Ints, ...]] = []
         if self.split:
             alive = np.flatnonzero(np.frombuffer(self.log.statuses, np.uint8) != ABORTED)
@@ -146,10 +126,7 @@ class _Maker:
 
     def _first_of_visit(self, at: Ints, chosen: Ints) -> Flags:
         """Of the reads those whose visit and version no earlier one has."""
-        visit, version = self.facts.accesses.visit[at], self.facts.reads.version[chosen]
-        first = np.ones(len(at), np.bool_)
-        first[1:] = (visit[1:] != visit[:-1]) | (version[1:] != version[:-1])
-        return first
+        return heads(self.facts.accesses.visit[at], self.facts.reads.version[chosen])
 
     def successions(self) -> None:
         """Readers of a version took their snapshot before the commits of what came after it."""
@@ -167,11 +144,10 @@ class _Maker:
         # of several that follow one version directly the one that has happened first is taken for its successor
         chosen = chosen[np.lexsort((weight[chosen], known.earlier[chosen]))]
         earlier = known.earlier[chosen]
-        first = np.ones(len(chosen), np.bool_)
-        first[1:] = earlier[1:] != earlier[:-1]
-        heads = chosen[first]
+        first = heads(earlier)
+        successors = chosen[first]
         successor = np.full(facts.cells + len(facts.accesses.visit_txn), -1, np.int64)
-        successor[known.earlier[heads]] = heads
+        successor[known.earlier[successors]] = successors
         others = chosen[~first]
         if len(others):
             head = successor[known.earlier[others]]
@@ -236,11 +212,12 @@ class _Maker:
         last = accesses.last_change()
         follows = np.zeros(len(accesses.visit_txn), np.bool_)
         follows[facts.successions.later - cells] = True
-        heads = np.flatnonzero((last >= 0) & ~follows & read_cells[accesses.visit_cell])
-        heads = heads[~np.isin(accesses.visit_cell[heads], np.array(self._without_order(), np.int64))]
-        if not len(heads):
+        # versions of sets and counters are not one after another
+        ordered = accesses.of_type("register", "list") & read_cells
+        begun = np.flatnonzero((last >= 0) & ~follows & ordered[accesses.visit_cell])
+        if not len(begun):
             return
-        cell, txn = accesses.visit_cell[heads], accesses.visit_txn[heads]
+        cell, txn = accesses.visit_cell[begun], accesses.visit_txn[begun]
         head = successor[cell]
         followed = head >= 0
         before = later_txn[head[followed]]
@@ -262,13 +239,6 @@ class _Maker:
             # a reader that writes there as well would be before itself
             some = some[last[accesses.visit[reads.at[some]]] < 0]
         self.add(reads.txn[some], number[reads.version[some]], self.since[reads.txn[some]], Why.RW, reads.at[some])
-
-    def _without_order(self) -> list[int]:
-        """The cells whose versions are not one after another: sets and counters."""
-        log, accesses = self.log, self.facts.accesses
-        ordered = np.array([one.type in ("register", "list") for one in log.objects], np.bool_)
-        found: list[int] = np.flatnonzero(~ordered[accesses.subject]).tolist()
-        return found
 
     def misses(self) -> None:
         """A reader took its snapshot after the commits that it sees, and before those that it misses."""

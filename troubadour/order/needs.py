@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from troubadour.facts.objects.accesses import Accesses, Flags
+from troubadour.facts.objects.accesses import Accesses, Flags, heads
 from troubadour.facts.objects.facts import Facts
 from troubadour.order.greedy import Change, Needs, Read
 
@@ -24,9 +24,7 @@ def needs_of(facts: Facts, happened: Flags) -> Needs:
 def _versions(facts: Facts, happened: Flags, reads: dict[int, list[Read]], changes: dict[int, list[Change]]) -> None:
     accesses, told = facts.accesses, facts.reads
     visit = accesses.visit[told.at]
-    first = np.ones(len(visit), np.bool_)
-    first[1:] = visit[1:] != visit[:-1]
-    some = np.flatnonzero(first & happened[told.txn])
+    some = np.flatnonzero(heads(visit) & happened[told.txn])
     for txn, cell, version in zip(
         told.txn[some].tolist(), accesses.cell[told.at[some]].tolist(), told.version[some].tolist(), strict=True
     ):
@@ -39,9 +37,8 @@ def _versions(facts: Facts, happened: Flags, reads: dict[int, list[Read]], chang
             known.add(one)
             versions = choices.versions[choices.first[number] : choices.first[number + 1]].tolist()
             reads.setdefault(txn, []).append((int(accesses.cell[at]), frozenset(versions)))
-    types = np.array([one.type in ("register", "list") for one in accesses.log.objects], np.bool_)
-    last = accesses.last_change()
-    made = np.flatnonzero((last >= 0) & happened[accesses.visit_txn] & types[accesses.subject[accesses.visit_cell]])
+    ordered = accesses.of_type("register", "list")[accesses.visit_cell]
+    made = np.flatnonzero((accesses.last_change() >= 0) & happened[accesses.visit_txn] & ordered)
     for one, txn, cell in zip(
         made.tolist(), accesses.visit_txn[made].tolist(), accesses.visit_cell[made].tolist(), strict=True
     ):
@@ -56,13 +53,11 @@ def _counters(
     initial: dict[int, int],
 ) -> None:
     log = accesses.log
-    counted = np.array([one.type == "counter" for one in log.objects], np.bool_)
-    if not counted.any():
-        return
-    for cell in np.flatnonzero(counted[accesses.subject]).tolist():
+    counted = accesses.of_type("counter")
+    for cell in np.flatnonzero(counted).tolist():
         definition = log.objects[int(accesses.subject[cell])]
         initial[cell] = _number(accesses, definition.initial(int(accesses.key[cell])))
-    for visit in np.flatnonzero(counted[accesses.subject[accesses.visit_cell]]).tolist():
+    for visit in np.flatnonzero(counted[accesses.visit_cell]).tolist():
         txn, cell = int(accesses.visit_txn[visit]), int(accesses.visit_cell[visit])
         if not happened[txn]:
             continue

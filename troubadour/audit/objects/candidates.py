@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from troubadour.facts.objects.accesses import Ints, column
+from troubadour.facts.objects.accesses import NEVER, Ints, column
 from troubadour.facts.objects.facts import Facts
 from troubadour.isolation.levels import Level, Scope
 from troubadour.model.objects import COMMITTED
 from troubadour.order.arrays import in_order
 from troubadour.order.completed import completed
 from troubadour.order.greedy import Greedy
-from troubadour.order.known import NEVER, Relation, Why
+from troubadour.order.known import Relation, Why
 from troubadour.order.needs import needs_of
 from troubadour.replay.objects import Reading
 

@@ -19,7 +19,7 @@ from sql_semantics.errors import Unsupported
 from troubadour.audit.objects.account import Finding, account_of_circle, account_of_fault
 from troubadour.audit.objects.candidates import candidates
 from troubadour.audit.objects.second import core_log
-from troubadour.facts.objects.accesses import Ints
+from troubadour.facts.objects.accesses import NEVER, Ints, ranks
 from troubadour.facts.objects.facts import Facts, Fault
 from troubadour.facts.objects.gather import facts_of
 from troubadour.formats.objects.expand import row_names
@@ -31,7 +31,7 @@ from troubadour.model.verdict import CoreScope, Coverage, Status, Verdict
 from troubadour.model.verdict import Scope as Excluded
 from troubadour.model.witness import RowRead, TransactionView, Views, Witness
 from troubadour.order.arrays import lightest, shortest_circle
-from troubadour.order.known import NEVER, Relation, Why, is_orderly, known_order, ranks
+from troubadour.order.known import Relation, Why, is_orderly, known_order
 from troubadour.problem.budget import SOME
 from troubadour.proof.dependencies import DependencyLink, is_shown
 from troubadour.replay.objects import Reading, by_timestamps, check_reading
@@ -122,8 +122,7 @@ class _Decision:
         timed = self._by_timestamps()
         if timed is not None:
             return timed
-        rank = ranks(self.log)
-        facts = facts_of(self.log, rank, grows=self.grows)
+        facts = facts_of(self.log, grows=self.grows)
         relation = known_order(facts, self.level)
         fault = self._first_fault(facts, relation)
         bound = NEVER if fault is None else fault[0]
@@ -149,10 +148,10 @@ class _Decision:
         happened = np.flatnonzero(relation.since < weight)
         if not len(happened):
             return True, None
-        alone = self._explains(_some(_limited(self.log, weight), happened))
-        if alone:
+        before = _limited(self.log, weight)
+        if self._explains(_some(before, happened)):
             return True, None
-        other = _Decision(_limited(self.log, weight), self.level, self.isolation, self.confirm, self.whole).made()
+        other = _Decision(before, self.level, self.isolation, self.confirm, self.whole).made()
         if other is None:
             return False, None
         return (True, None) if other.status is Status.CORRECT else (False, other)
@@ -162,7 +161,7 @@ class _Decision:
         other = _Decision(log, self.level, self.isolation, self.confirm, self.whole)
         if other._by_timestamps() is not None:
             return True
-        facts = facts_of(log, ranks(log), grows=self.grows)
+        facts = facts_of(log, grows=self.grows)
         return other._explained(facts, known_order(facts, self.level)) is not None
 
     def _first_fault(self, facts: Facts, relation: Relation) -> tuple[int, Fault] | None:
@@ -280,7 +279,8 @@ def _limited(log: ObjectLog, weight: int) -> ObjectLog:
     """The log in which only the first committed transactions certainly happened, fewer than `weight`."""
     found = copy(log)
     statuses = bytearray(log.statuses)
-    for place in np.flatnonzero((ranks(log) >= weight) & (ranks(log) < NEVER)).tolist():
+    rank = ranks(log)
+    for place in np.flatnonzero((rank >= weight) & (rank < NEVER)).tolist():
         statuses[place] = UNKNOWN
     found.statuses = statuses
     return found

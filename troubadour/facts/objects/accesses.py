@@ -13,10 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from troubadour.model.objects import ABORTED, READ, UNREAD, ObjectLog
+from troubadour.model.objects import ABORTED, COMMITTED, READ, UNREAD, ObjectLog
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+NEVER = np.int64(2**40)
+"""The rank of a transaction that did not commit: beyond that of any that did."""
 
 
 def column(values: array[int]) -> Ints:
@@ -29,6 +32,22 @@ def spans(starts: Ints, lengths: Ints) -> Ints:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     found: Ints = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return found
+
+
+def heads(*columns: Ints) -> Flags:
+    """Where a run of equal rows begins: the first row, and each that differs from the one before it in some column."""
+    found = np.ones(len(columns[0]), np.bool_)
+    found[1:] = np.logical_or.reduce([one[1:] != one[:-1] for one in columns])
+    return found
+
+
+def ranks(log: ObjectLog) -> Ints:
+    """The rank of each committed transaction in the hint order, from 1; NEVER for others."""
+    order = column(log.order)
+    committed = np.frombuffer(log.statuses, np.uint8)[order] == COMMITTED if len(log) else np.zeros(0, np.bool_)
+    found = np.full(len(log), NEVER)
+    found[order[committed]] = np.arange(1, int(committed.sum()) + 1)
     return found
 
 
@@ -57,13 +76,10 @@ class Accesses:
     subject: Ints
     key: Ints
 
-    def first_change(self) -> Ints:
-        """By visit: the index of its first change, -1 for a visit that only reads."""
-        changes = np.flatnonzero(~self.is_read)
-        found = np.full(len(self.visit_txn), -1, np.int64)
-        # of several the last assignment stands, so they are given from behind
-        found[self.visit[changes[::-1]]] = changes[::-1]
-        return found
+    def of_type(self, *kinds: str) -> Flags:
+        """By cell: whether its object is of one of some types."""
+        types = np.array([one.type in kinds for one in self.log.objects], np.bool_)
+        return types[self.subject] if len(self.subject) else np.zeros(0, np.bool_)
 
     def last_change(self) -> Ints:
         """By visit: the index of its last change, -1 for a visit that only reads."""
@@ -89,8 +105,7 @@ def accesses_of(log: ObjectLog) -> Accesses:
     txn = owner[op]
     is_read = kinds[op] == READ
     value = values[op]
-    begins = np.ones(len(op), np.bool_)
-    begins[1:] = (cell[1:] != cell[:-1]) | (txn[1:] != txn[:-1])
+    begins = heads(cell, txn)
     visit = np.cumsum(begins) - 1
     begin = np.flatnonzero(begins)
     here = np.arange(len(op))

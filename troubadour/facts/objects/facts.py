@@ -78,7 +78,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All of it. `sees` and `misses` are of what stays for good. `silent`: some reads are told of by nothing here."""
+    """All of it. `sees` and `misses` are of what stays for good."""
 
     accesses: Accesses
     reads: Reads
@@ -87,7 +87,6 @@ class Facts:
     misses: Misses
     choices: Choices
     faults: tuple[Fault, ...]
-    silent: bool = False
 
     @property
     def cells(self) -> int:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from troubadour.facts.objects.accesses import Ints, accesses_of
+from troubadour.facts.objects.accesses import Ints, accesses_of, ranks
 from troubadour.facts.objects.facts import Facts, Reads, Successions
 from troubadour.facts.objects.list import list_facts
 from troubadour.facts.objects.register import register_facts
 from troubadour.model.objects import ObjectLog
 
 
-def facts_of(log: ObjectLog, rank: Ints, *, grows: bool) -> Facts:
-    """All that the answers tell. `rank`: of each transaction its place in the hint order among the committed, others
-    `2**40`. `grows`: every append extends the newest list."""
+def facts_of(log: ObjectLog, *, grows: bool) -> Facts:
+    """All that the answers tell. `grows`: every append extends the newest list."""
     accesses = accesses_of(log)
     reads, successions, choices, faults = register_facts(accesses)
-    lists = list_facts(accesses, rank, grows=grows)
-    types = {one.type for one in log.objects}
+    lists = list_facts(accesses, ranks(log), grows=grows)
     return Facts(
         accesses=accesses,
         reads=Reads(*_joined(reads, lists.reads, "txn", "at", "version")),
@@ -26,7 +24,6 @@ def facts_of(log: ObjectLog, rank: Ints, *, grows: bool) -> Facts:
         misses=lists.misses,
         choices=choices,
         faults=(*faults, *lists.faults),
-        silent=lists.silent or bool(types & {"set", "counter"}),
     )
 
 

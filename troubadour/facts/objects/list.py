@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from troubadour.facts.objects.accesses import Accesses, Flags, Ints, column, spans
+from troubadour.facts.objects.accesses import NEVER, Accesses, Flags, Ints, column, heads, spans
 from troubadour.facts.objects.facts import BLIND, Fault, Misses, Reads, Successions
-from troubadour.facts.objects.register import mine, named, shown
+from troubadour.facts.objects.register import named, shown
 from troubadour.model.objects import ABORTED, APPEND
 
 PORTION = 1 << 22
@@ -24,20 +24,17 @@ PORTION = 1 << 22
 
 @dataclass(slots=True)
 class ListFacts:
-    """What the answers tell. `sees` and `misses` are of answers that contradict each other. `silent`: some list is left
-    out."""
+    """What the answers tell. `sees` and `misses` are of answers that contradict each other."""
 
     reads: Reads = field(default_factory=Reads)
     successions: Successions = field(default_factory=Successions)
     sees: Misses = field(default_factory=Misses)
     misses: Misses = field(default_factory=Misses)
     faults: list[Fault] = field(default_factory=list)
-    silent: bool = False
 
 
 def list_facts(accesses: Accesses, rank: Ints, *, grows: bool) -> ListFacts:
-    """What reads and appends of lists tell. `rank`: of each transaction its place in the hint order, the committed ones
-    below `2**40`."""
+    """What reads and appends of lists tell. `rank`: as `ranks` has it."""
     if not any(one.type == "list" for one in accesses.log.objects):
         return ListFacts()
     return _Maker(accesses, rank, grows=grows).made()
@@ -49,7 +46,7 @@ class _Maker:
         self.found = ListFacts()
         log = accesses.log
         self.first, self.items = column(log.sequences.first), column(log.sequences.items)
-        self.lists = mine(accesses, "list")
+        self.lists = accesses.of_type("list")
         on = self.lists[accesses.cell]
         self.appends = np.flatnonzero(on & ~accesses.is_read)
         changed = np.concatenate(([0], np.cumsum(on & ~accesses.is_read)))
@@ -92,7 +89,6 @@ class _Maker:
         self._compare()
         self._elements()
         self._versions()
-        self.found.silent = bool((self.open & self.lists).any())
         return self.found
 
     def _own_appends(self) -> None:
@@ -151,7 +147,7 @@ class _Maker:
         accesses = self.accesses
         cell = accesses.cell[self.reads]
         rank = self.rank[accesses.txn[self.reads]]
-        certain = np.flatnonzero(rank < 2**40)
+        certain = np.flatnonzero(rank < NEVER)
         order = certain[np.lexsort((-rank[certain], self.base[certain], cell[certain]))]
         self.longest = np.full(self.cells, -1, np.int64)
         self.longest[cell[order]] = order
@@ -162,7 +158,6 @@ class _Maker:
         longer = self.base[read] >= self.trunk[there]
         self.trunk_start[there[longer]] = self.start[read[longer]]
         self.trunk[there[longer]] = self.base[read[longer]]
-        self._order = order
 
     def _compare(self) -> None:
         """Every answer is a beginning of the longest, and has what was there at first."""
@@ -251,8 +246,7 @@ class _Maker:
         self.open[cell[missing]] = True
         visit = np.where(append >= 0, accesses.visit[self.appends[append]], -1) if len(self.appends) else append
         number = np.where(append >= 0, self.ordinal[append], 0) if len(self.appends) else append
-        begins = np.ones(len(cell), np.bool_)
-        begins[1:] = (cell[1:] != cell[:-1]) | (visit[1:] != visit[:-1])
+        begins = heads(cell, visit)
         expected = np.zeros(len(cell), np.int64)
         if len(cell):
             expected = np.arange(len(cell)) - np.maximum.accumulate(np.where(begins, np.arange(len(cell)), 0))
@@ -290,7 +284,7 @@ class _Maker:
         initial = self.base <= self.initial[cell]
         place = np.minimum(place, max(0, len(keys) - 1))
         last = visit[place] if len(keys) else np.zeros(len(cell), np.int64)
-        whole = initial | (self._is_whole(place, ends, visit, at, trunk_cell) if len(keys) else initial)
+        whole = initial | (self._is_whole(place, ends, visit) if len(keys) else initial)
         txn = accesses.txn[self.reads]
         itself = ~initial & (accesses.visit_txn[last] == txn) if len(accesses.visit_txn) else initial & False
         for read in np.flatnonzero(itself).tolist():
@@ -309,7 +303,7 @@ class _Maker:
         else:
             self._overwriting(reads, version)
 
-    def _is_whole(self, place: Ints, ends: Flags, visit: Ints, at: Ints, cell: Ints) -> Flags:
+    def _is_whole(self, place: Ints, ends: Flags, visit: Ints) -> Flags:
         """Whether the run that an element is part of ends there, with all that its visit appended."""
         first = np.ones(len(visit), np.bool_)
         first[1:] = ends[:-1]
@@ -335,7 +329,7 @@ class _Maker:
         """Versions one after another, as the longest answers have them, and behind these what they lack."""
         accesses, found = self.accesses, self.found
         rank = self.rank[accesses.txn[reads]]
-        certain = np.flatnonzero(rank < 2**40)
+        certain = np.flatnonzero(rank < NEVER)
         order = certain[np.lexsort((base[certain], cell[certain]))]
         width = int(self.trunk.max(initial=0)) + 2
         keys = cell[order] * width + base[order]
@@ -348,8 +342,7 @@ class _Maker:
         picked = order[sorted_[np.searchsorted(by_cell[sorted_], best)]] if len(best) else order
         run_end = np.flatnonzero(ends)
         run_cell, run_visit, run_length = trunk_cell[run_end], visit[run_end], at[run_end] + 1
-        first = np.ones(len(run_end), np.bool_)
-        first[1:] = run_cell[1:] != run_cell[:-1]
+        first = heads(run_cell)
         before = run_cell.copy()
         before[~first] = self.cells + run_visit[np.flatnonzero(~first) - 1]
         asked = np.searchsorted(keys, run_cell * width + run_length)
@@ -392,7 +385,7 @@ class _Maker:
     def _of_tip(self, reads: Ints, cell: Ints, base: Ints, wanted: Ints) -> Ints:
         """A committed read of the longest list of each wanted cell, -1 for none."""
         rank = self.rank[self.accesses.txn[reads]]
-        longest = np.flatnonzero((base == self.trunk[cell]) & (rank < 2**40))
+        longest = np.flatnonzero((base == self.trunk[cell]) & (rank < NEVER))
         longest = longest[np.argsort(-rank[longest], kind="stable")]
         found = np.full(self.cells, -1, np.int64)
         found[cell[longest]] = reads[longest]
@@ -402,9 +395,7 @@ class _Maker:
         """A transaction that reads a version and then appends makes a later one."""
         accesses, found = self.accesses, self.found
         visit = accesses.visit[reads]
-        first = np.ones(len(visit), np.bool_)
-        first[1:] = visit[1:] != visit[:-1]
-        some = np.flatnonzero((self.of_visit[visit] > 0) & first)
+        some = np.flatnonzero((self.of_visit[visit] > 0) & heads(visit))
         found.successions = Successions(
             version[some],
             self.cells + visit[some],

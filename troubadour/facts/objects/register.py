@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from troubadour.facts.objects.accesses import Accesses, Flags, Ints, spans
+from troubadour.facts.objects.accesses import Accesses, Ints, heads, spans
 from troubadour.facts.objects.facts import Choices, Fault, Reads, Successions
 from troubadour.model.objects import ABORTED, NOTHING, READ, ObjectLog
 
@@ -19,8 +19,7 @@ FAULTS = 1000
 def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, list[Fault]]:
     """What reads and writes of registers tell."""
     log = accesses.log
-    types = np.array([one.type == "register" for one in log.objects], np.bool_)
-    mine = types[accesses.subject] if len(accesses.subject) else np.zeros(0, np.bool_)
+    mine = accesses.of_type("register")
     on = mine[accesses.cell]
     values = accesses.value
     outer = np.flatnonzero(on & accesses.known & (accesses.last < 0))
@@ -57,9 +56,7 @@ def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, lis
     choices = _choices(accesses, outer, several, version[by_value], first, count, own)
     # a transaction that reads a version and then writes makes a later one
     visit = accesses.visit[reads.at]
-    first_read = np.ones(len(visit), np.bool_)
-    first_read[1:] = visit[1:] != visit[:-1]
-    overwrites = np.flatnonzero((last[visit] >= 0) & first_read)
+    overwrites = np.flatnonzero((last[visit] >= 0) & heads(visit))
     successions = Successions(
         reads.version[overwrites],
         cells + visit[overwrites],
@@ -175,9 +172,3 @@ def shown(value: object) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(map(shown, value)) + "]"
     return repr(value) if isinstance(value, str) else str(value)
-
-
-def mine(accesses: Accesses, kind: str) -> Flags:
-    """The cells of objects of a type."""
-    types = np.array([one.type == kind for one in accesses.log.objects], np.bool_)
-    return types[accesses.subject] if len(accesses.subject) else np.zeros(0, np.bool_)
