@@ -251,6 +251,8 @@ def _duckdb_placed(value: Any) -> tuple[str, Any]:
 
 # -- PyMySQL
 
+MYSQL_ROLLED_BACK = frozenset({1020, 1205, 1213})
+"""Errors in answer to COMMIT that say that it did not happen."""
 MYSQL_LEVELS = {
     "READ-UNCOMMITTED": "read-uncommitted",
     "READ-COMMITTED": "mysql:read-committed",
@@ -436,7 +438,7 @@ DRIVERS = (
         is_open=lambda connection, begun: begun or not connection.get_autocommit(),
         is_alone=_mysql_alone,
         sqlstate=mysql_state,
-        rolled_back=lambda error: bool(error.args) and error.args[0] in (1205, 1213, 1020),
+        rolled_back=lambda error: bool(error.args) and error.args[0] in MYSQL_ROLLED_BACK,
         level=mysql_level,
         level_named=mysql_level,
         placed=mysql_placed,

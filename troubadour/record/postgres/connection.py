@@ -37,7 +37,7 @@ from troubadour.record.postgres.cursors import (
     recorded_class,
 )
 from troubadour.record.postgres.log import Opened, lifetime, open_log
-from troubadour.record.postgres.wire import Taker
+from troubadour.record.postgres.wire import Taker, says_aborted
 from troubadour.record.secrets import administers
 from troubadour.record.settings import POSTGRES, Told, begun_with, postgres_settings, tell
 from troubadour.record.texts import POSTGRES_LEVELS, Text, Verb, read_text
@@ -57,9 +57,6 @@ ONE_SNAPSHOT = frozenset({"REPEATABLE READ", "SERIALIZABLE"})
 Ids = tuple[str | None, bytes]
 """What a server knows a transaction by, if its commit time is wanted; and what the log says of it, as JSON."""
 NO_IDS: Ids = (None, NOTHING)
-CERTAINLY_ABORTED = ("23", "40", "25P02", "P0")
-"""SQLSTATEs in answer to COMMIT that say that it was rolled back; after any other nobody knows."""
-NOT_KNOWN = frozenset({"40003"})
 
 
 DIALECT = "postgres"
@@ -217,12 +214,7 @@ class Recording:
         """End the transaction after an error in answer to COMMIT: unknown, unless the server says otherwise."""
         assert self.tape is not None
         state = error.sqlstate
-        if (
-            state is not None
-            and state.startswith(CERTAINLY_ABORTED)
-            and state not in NOT_KNOWN
-            and self.pgconn.transaction_status == IDLE
-        ):
+        if state is not None and says_aborted(state) and self.pgconn.transaction_status == IDLE:
             self.tape.end("aborted", invoked, monotonic_ns(), error_json(error))
         else:
             self.tape.end("unknown", invoked, None)

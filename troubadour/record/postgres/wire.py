@@ -28,8 +28,11 @@ from troubadour.record.values import to_json
 Make = Callable[[str], bytes]
 """From the text that the server sent to JSON."""
 
-COUNTED = frozenset({b"INSERT", b"UPDATE", b"DELETE", b"MERGE"})
+_COUNTED = frozenset({b"INSERT", b"UPDATE", b"DELETE", b"MERGE"})
 """Command tags whose row count is an observation of its own."""
+
+_ABORTED = ("23", "40", "25P02", "P0")
+_NOT_KNOWN = "40003"
 
 REDACTED = b'{"redacted":true}'
 _NOT_A_NUMBER = frozenset({"NaN", "Infinity", "-Infinity"})
@@ -167,13 +170,25 @@ def observation(tag: bytes | None, columns: bytes, oids: Sequence[int], rows: Se
 
 
 def _observation(tag: bytes | None, columns: bytes, rows: list[bytes] | None) -> bytes:
-    word, _, rest = (tag or b"").partition(b" ")
-    found = b""
-    if rows is not None:
-        found = b',"result":{"columns":%b,"rows":[%b]}' % (columns, b",".join(rows))
-    if word in COUNTED:
-        found += b',"affected":' + rest.rpartition(b" ")[2]
-    return found
+    return (b"" if rows is None else result(columns, rows)) + counted(tag or b"")
+
+
+def result(columns: bytes, rows: Sequence[bytes], *, truncated: bool = False) -> bytes:
+    """A set of rows, each JSON, as a field that begins with a comma; `truncated`: there may be more of them."""
+    end = b',"truncated":true' if truncated else b""
+    return b',"result":{"columns":%b,"rows":[%b]%b}' % (columns, b",".join(rows), end)
+
+
+def counted(tag: bytes) -> bytes:
+    """How many rows a statement affected by its tag, as a field that begins with a comma; nothing where that is no
+    observation."""
+    word, _, rest = tag.partition(b" ")
+    return b',"affected":' + rest.rpartition(b" ")[2] if word in _COUNTED else b""
+
+
+def says_aborted(state: str) -> bool:
+    """Whether an SQLSTATE in answer to COMMIT says that it was rolled back; after any other that is not known."""
+    return state.startswith(_ABORTED) and state != _NOT_KNOWN
 
 
 def json_rows(oids: Sequence[int], rows: Sequence[Any]) -> list[bytes]:

@@ -91,8 +91,7 @@ class Transactions:
         self.records.append(
             (
                 WHOLE, self.session, self._number, current.invoked, current.level, current.read_only,
-                current.snapshot_at if current.begin is None else (current.snapshot_at, *current.begin),
-                current.statements, status, invoked, returned, error, ticket,
+                current.opening(), current.statements, status, invoked, returned, error, ticket,
                 self.lifetime if ticket is not None else None, said,
             )
         )  # fmt: skip

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from troubadour.record.core.tape import NOTHING, UNKNOWN, fields
+from troubadour.record.core.tape import NOTHING, UNKNOWN, Transcript, fields
 from troubadour.record.dbapi.statements import WRITES
 from troubadour.record.dbapi.transactions import ENDING, SNAPSHOT_LEVELS
-from troubadour.record.drivers.detection import DDL, MYSQL_LEVELS
+from troubadour.record.drivers.detection import DDL, MYSQL_LEVELS, MYSQL_ROLLED_BACK
 from troubadour.record.lexing import name_of, tokens
 from troubadour.record.proxy.decode.transactions import Transactions
 from troubadour.record.proxy.mysql.packets import Error
@@ -25,8 +25,6 @@ IN_TRANSACTION, AUTOCOMMIT = 1, 2
 FOUND_ROWS = 2
 """A client's capability: counts are of rows found."""
 DEADLOCK = 1213
-ROLLED_BACK = frozenset({1205, 1213, 1020})
-"""Errors in answer to COMMIT that say that it did not happen, as the recorder of PyMySQL has it."""
 _LEVEL = re.compile(
     r"SET\s+(?:@@)?(?P<scope>SESSION\s*[.\s]|LOCAL\s*[.\s]|GLOBAL\s*[.\s])?\s*(?:tx|transaction)_isolation\s*:?=\s*"
     r"['\"]?(?P<level>[A-Z]+(?:-[A-Z]+)?)['\"]?\s*$",
@@ -109,8 +107,7 @@ class Execution:
             self._commit_before(times)
         self._opened(times[0])
         observed = NOTHING if piece.secret else self._observation(word, results)
-        statement = fields({"sql": masked(piece.sql)}) if piece.secret else made(piece)
-        transactions.add(statement, *times, observed)
+        transactions.add(_told(piece, made), *times, observed)
 
     def _unusual(self, piece: Piece, made: Made, times: Times) -> None:
         """What the other recorders refuse."""
@@ -119,8 +116,7 @@ class Execution:
         if level is not None and level["level"].upper() in MYSQL_LEVELS:
             scope = (level["scope"] or "SESSION").strip(" .\n\t").upper()
             if scope in ("SESSION", "LOCAL"):
-                found = self._named(MYSQL_LEVELS[level["level"].upper()])
-                transactions.level = found
+                transactions.level = self._named(MYSQL_LEVELS[level["level"].upper()])
             return
         if piece.text.word in ("COMMIT", "ROLLBACK") and " CHAIN" in piece.sql.upper():
             current = transactions.current
@@ -138,10 +134,9 @@ class Execution:
     def _opened(self, invoked: int) -> None:
         """The open transaction, or a new one, as SET TRANSACTION says."""
         if self._transactions.current is None:
-            begun = self._transactions.begin(invoked, explicit=False)
-            self._characterize(begun)
+            self._characterize(self._transactions.begin(invoked, explicit=False))
 
-    def _characterize(self, begun: Any) -> None:
+    def _characterize(self, begun: Transcript) -> None:
         begun.characterize(*self._next)
         self._next = (None, None)
 
@@ -197,7 +192,7 @@ class Execution:
         told = {"sqlstate": error.state, "message": "" if piece.secret else error.message[:300]}
         if verb is Verb.COMMIT:
             if transactions.current is not None:
-                aborted = error.code in ROLLED_BACK
+                aborted = error.code in MYSQL_ROLLED_BACK
                 transactions.end("aborted" if aborted else "unknown", *times, told)
             return
         if verb in (Verb.BEGIN, Verb.CHARACTERIZE, Verb.DEFAULT, Verb.ROLLBACK):
@@ -209,8 +204,7 @@ class Execution:
         if verb is Verb.NEUTRAL and current is None:
             return
         self._opened(times[0])
-        statement = fields({"sql": masked(piece.sql)}) if piece.secret else made(piece)
-        transactions.add(statement, *times, b"," + fields({"error": told}))
+        transactions.add(_told(piece, made), *times, b"," + fields({"error": told}))
         if error.code == DEADLOCK or (current is None and status & AUTOCOMMIT):
             transactions.end("aborted", None, times[1])
 
@@ -228,8 +222,7 @@ class Execution:
             transactions.lose("what was sent last may have committed", current.invoked)
         elif verb in (Verb.READ, Verb.WRITE, Verb.REFUSED, Verb.SAVEPOINT):
             self._opened(invoked)
-            statement = fields({"sql": masked(piece.sql)}) if piece.secret else made(piece)
-            transactions.add(statement, invoked, None, UNKNOWN)
+            transactions.add(_told(piece, made), invoked, None, UNKNOWN)
             if current is None and status & AUTOCOMMIT:
                 transactions.end("unknown", None, None)
 
@@ -279,3 +272,8 @@ class Execution:
 
     def _level(self, name: str | None) -> str | None:
         return None if name is None else self._named(MYSQL_LEVELS[name.replace(" ", "-")])
+
+
+def _told(piece: Piece, made: Made) -> bytes:
+    """The fields of a statement; of one that may hold passwords these are masked, and parameters left out."""
+    return fields({"sql": masked(piece.sql)}) if piece.secret else made(piece)

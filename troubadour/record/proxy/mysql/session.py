@@ -38,7 +38,7 @@ MOST = 1 << 26
 @dataclass(slots=True)
 class Prepared:
     """A statement as PREPARE made it; `types` of its parameters, as EXECUTE told them last; `long`: those that were
-    sent by themselves. `cursor`: a result that is fetched in parts, and where the transaction has it."""
+    sent by themselves."""
 
     piece: Piece
     count: int

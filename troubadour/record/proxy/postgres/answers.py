@@ -5,6 +5,7 @@ that of the other recorders (`record.postgres.wire`). Does not know requests.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from troubadour.record.core.journal import encode
 from troubadour.record.postgres import wire
@@ -15,9 +16,6 @@ MOST = 1 << 26
 """Of a statement so many bytes of rows are kept at most; of one with more the rows are not known."""
 
 _DATES = frozenset({1082, 1114, 1184, 1266})
-_INTERVALS = {"postgres": True}
-"""The values of IntervalStyle in which intervals are read."""
-
 _CODECS: Mapping[str, str] = {
     "UTF8": "utf-8", "SQL_ASCII": "ascii", "LATIN1": "iso8859-1", "LATIN2": "iso8859-2", "LATIN9": "iso8859-15",
     "WIN1250": "cp1250", "WIN1251": "cp1251", "WIN1252": "cp1252", "KOI8R": "koi8-r", "EUC_JP": "euc_jp",
@@ -44,7 +42,7 @@ class Reading:
         elif name == "DateStyle":
             self._dates = value.startswith("ISO")
         elif name == "IntervalStyle":
-            self._intervals = _INTERVALS.get(value, False)
+            self._intervals = value == "postgres"
 
     def text(self, data: bytes) -> str:
         """A text of the session. Raises ValueError where its encoding is not known, or other."""
@@ -115,18 +113,14 @@ class Answer:
         """As fields of a statement that begin with a comma."""
         found = b""
         if self.columns is not None and not self.strange:
-            try:
-                rows = b",".join(reading.rows(self.columns, self.rows))
-            except BROKEN:
-                pass
-            else:
-                names = encode([column.name for column in self.columns])
-                end = b',"truncated":true' if truncated else b""
-                found = b',"result":{"columns":%b,"rows":[%b]%b}' % (names, rows, end)
-        word, _, rest = tag.partition(b" ")
-        if word in wire.COUNTED and not self.strange:
-            found += b',"affected":' + rest.rpartition(b" ")[2]
-        return found
+            with suppress(*BROKEN):
+                found = wire.result(names_of(self.columns), reading.rows(self.columns, self.rows), truncated=truncated)
+        return found if self.strange else found + wire.counted(tag)
+
+
+def names_of(columns: Sequence[Column]) -> bytes:
+    """The names of columns, as JSON."""
+    return encode([column.name for column in columns])
 
 
 def error_json(fields: Mapping[str, str], secret: bool = False) -> dict[str, str]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import NOTHING, Transcript
 from troubadour.record.lexing import NUMBER, OPERATOR, PLACE, TEXT, name_of, tokens
+from troubadour.record.postgres import wire
 from troubadour.record.proxy.decode.transactions import Transactions
-from troubadour.record.proxy.postgres.answers import Answer, Reading
-from troubadour.record.proxy.postgres.messages import BROKEN, Column
+from troubadour.record.proxy.postgres.answers import Answer, Reading, names_of
+from troubadour.record.proxy.postgres.messages import BROKEN
 from troubadour.record.proxy.postgres.texts import DIALECT, Piece, pieces
 from troubadour.record.texts import Verb
 
@@ -40,80 +41,69 @@ class _Cursor:
     transcript: Transcript
     place: int
     known: bool
-    columns: tuple[Column, ...] | None = None
     rows: list[bytes] = field(default_factory=list)
 
 
 class Cursors:
     """Those of one session."""
 
-    def __init__(self) -> None:
+    def __init__(self, transactions: Transactions, reading: Reading) -> None:
+        self._transactions = transactions
+        self._reading = reading
         self._cursors: dict[str, _Cursor] = {}
         self._prepared: dict[str, tuple[str, list[str]]] = {}
 
     def done(
-        self,
-        piece: Piece,
-        made: Callable[[str], bytes],
-        times: tuple[int, int],
-        tag: bytes,
-        answer: Answer,
-        transactions: Transactions,
-        reading: Reading,
+        self, piece: Piece, made: Callable[[str], bytes], times: tuple[int, int], tag: bytes, answer: Answer
     ) -> bool:
         """A statement was executed, sent and answered at `times`. False if it is none of these, or not understood.
         `made`: the fields of a statement of another text with the same parameters."""
         match piece.text.word:
             case "DECLARE":
-                return self._declared(piece.sql, made, times, transactions)
+                return self._declared(piece.sql, made, times)
             case "FETCH" | "MOVE":
-                return self._fetched(piece.sql, answer, transactions, reading)
+                return self._fetched(piece.sql, answer)
             case "CLOSE":
                 return True
             case "PREPARE":
                 return self._prepare(piece.sql)
             case "EXECUTE":
-                return self._executed(piece.sql, times, tag, answer, transactions, reading)
+                return self._executed(piece.sql, times, tag, answer)
         return False
 
-    def _declared(
-        self, sql: str, made: Callable[[str], bytes], times: tuple[int, int], transactions: Transactions
-    ) -> bool:
+    def _declared(self, sql: str, made: Callable[[str], bytes], times: tuple[int, int]) -> bool:
         match = _DECLARE.fullmatch(sql)
         if match is None:
             return False
         query = match["query"].strip()
         # a cursor that locks reads each row when it is fetched
         known = _LOCKING.search(query) is None and "binary" not in match["modes"].lower()
-        transcript, place = transactions.add(made(query), *times, NOTHING)
+        transcript, place = self._transactions.add(made(query), *times, NOTHING)
         self._cursors[_called(match["name"])] = _Cursor(transcript, place, known)
         return True
 
-    def _fetched(self, sql: str, answer: Answer, transactions: Transactions, reading: Reading) -> bool:
+    def _fetched(self, sql: str, answer: Answer) -> bool:
         match = _FETCH.fullmatch(sql)
         other = _OTHER.fullmatch(sql) if match is None else match
         cursor = self._cursors.get(_called(other["name"])) if other is not None else None
         if cursor is None:
             return False
-        if cursor.transcript is not transactions.current:
+        if cursor.transcript is not self._transactions.current:
             return True  # held beyond its transaction, whose line is written
         if match is None or answer.strange or answer.columns is None or not cursor.known:
             cursor.known = False
             cursor.transcript.observe(cursor.place, NOTHING)
             return True
         try:
-            rows = reading.rows(answer.columns, answer.rows)
+            rows = self._reading.rows(answer.columns, answer.rows)
         except BROKEN:
             return False
-        cursor.columns = answer.columns
         cursor.rows.extend(rows)
         count = (match["count"] or "1").upper()
         wanted = None if count == "ALL" else 1 if count == "NEXT" else int(count)
         end = wanted is None or len(rows) < wanted
-        names = encode([column.name for column in cursor.columns])
-        observed = b',"result":{"columns":%b,"rows":[%b]%b}'
-        truncated = b"" if end else b',"truncated":true'
-        cursor.transcript.observe(cursor.place, observed % (names, b",".join(cursor.rows), truncated))
+        observed = wire.result(names_of(answer.columns), cursor.rows, truncated=not end)
+        cursor.transcript.observe(cursor.place, observed)
         return True
 
     def _prepare(self, sql: str) -> bool:
@@ -124,15 +114,7 @@ class Cursors:
         self._prepared[_called(match["name"])] = (match["text"].strip(), types)
         return True
 
-    def _executed(
-        self,
-        sql: str,
-        times: tuple[int, int],
-        tag: bytes,
-        answer: Answer,
-        transactions: Transactions,
-        reading: Reading,
-    ) -> bool:
+    def _executed(self, sql: str, times: tuple[int, int], tag: bytes, answer: Answer) -> bool:
         match = _EXECUTE.fullmatch(sql)
         found = self._prepared.get(_called(match["name"])) if match is not None else None
         if match is None or found is None:
@@ -144,7 +126,7 @@ class Cursors:
         if len(run) != 1 or run[0].secret or run[0].text.verb not in (Verb.READ, Verb.WRITE, Verb.NEUTRAL):
             return False
         if run[0].text.verb is not Verb.NEUTRAL:
-            transactions.add(b'"sql":' + encode(text), *times, answer.observation(reading, tag))
+            self._transactions.add(b'"sql":' + encode(text), *times, answer.observation(self._reading, tag))
         return True
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import NOTHING, UNKNOWN
+from troubadour.record.postgres.wire import says_aborted
 from troubadour.record.proxy.decode.transactions import Transactions
 from troubadour.record.proxy.postgres.answers import Answer, Reading, error_json
 from troubadour.record.proxy.postgres.asking import STARTED
@@ -19,9 +20,6 @@ from troubadour.record.proxy.postgres.texts import DIALECT, Piece
 from troubadour.record.secrets import masked
 from troubadour.record.settings import differing, postgres_settings
 from troubadour.record.texts import POSTGRES_LEVELS, Verb
-
-CERTAINLY_ABORTED = ("23", "40", "25P02", "P0")
-"""SQLSTATEs in answer to COMMIT that say that it was rolled back, but 40003; after any other that is not known."""
 
 Made = Callable[[str], bytes]
 """From a text to the fields of a statement."""
@@ -40,7 +38,7 @@ class Execution:
         self._reading = reading
         self._tables = tables
         self._defaults = Defaults(transactions, str(begun.get("timezone", "UTC")))
-        self._cursors = Cursors()
+        self._cursors = Cursors(transactions, reading)
 
     def done(self, piece: Piece, made: Made, times: Times, tag: bytes, answer: Answer, copy: Copy | None) -> None:
         """A statement was answered by its tag; `copy`: the rows that it moved."""
@@ -107,7 +105,7 @@ class Execution:
             self._defaults.done(piece)
         elif word == "COPY" and copy is not None and not piece.secret:
             self._copied(piece, copy, times, tag)
-        elif piece.secret or not self._cursors.done(piece, made, times, tag, answer, transactions, self._reading):
+        elif piece.secret or not self._cursors.done(piece, made, times, tag, answer):
             transactions.add(plain(masked(piece.sql)), *times, NOTHING)
 
     def _copied(self, piece: Piece, copy: Copy, times: Times, tag: bytes) -> None:
@@ -232,5 +230,4 @@ def _level(name: str | None) -> str | None:
 
 def _fate(fields: Mapping[str, str]) -> str:
     """What became of a transaction whose COMMIT brought an error."""
-    state = fields.get("C", "")
-    return "aborted" if state.startswith(CERTAINLY_ABORTED) and state != "40003" else "unknown"
+    return "aborted" if says_aborted(fields.get("C", "")) else "unknown"

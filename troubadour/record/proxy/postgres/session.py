@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from troubadour.record.proxy.decode.transactions import Transactions
@@ -32,6 +32,8 @@ _QUEUED = frozenset(b"QPBDECSF")
 """Messages of clients that are answered."""
 _UNTIL_READY = frozenset({_QUERY, _SYNC, _FUNCTION})
 _DATA = ord("d")
+_columns = lru_cache(maxsize=1000)(messages.row_description)
+"""Of RowDescription; the same come again and again."""
 _LONG = "a message was too long to be kept"
 _STRANGE = "what a statement was answered is not what it asked for"
 
@@ -461,16 +463,3 @@ class Session:
             execution.may_have_ended(request.time)
         elif request.kind == _FUNCTION:
             self.transactions.lose("a function was called by its number", request.time)
-
-
-_KNOWN: dict[bytes, tuple[Column, ...]] = {}
-
-
-def _columns(body: bytes) -> tuple[Column, ...]:
-    """Of RowDescription; the same come again and again."""
-    found = _KNOWN.get(body)
-    if found is None:
-        if len(_KNOWN) > 1000:
-            _KNOWN.clear()
-        found = _KNOWN[body] = messages.row_description(body)
-    return found

@@ -160,11 +160,11 @@ MAKES: Mapping[int, Make] = {
     3802: _jsonb, 5069: _unsigned,
 }  # fmt: skip
 """By the type's oid."""
-_ARRAYS: Mapping[int, int] = {
-    1000: 16, 1001: 17, 1002: 18, 1003: 19, 1005: 21, 1007: 23, 1009: 25, 1014: 1042, 1015: 1043, 1016: 20, 1021: 700,
-    1022: 701, 1028: 26, 1115: 1114, 1182: 1082, 1183: 1083, 1185: 1184, 1187: 1186, 1231: 1700, 2951: 2950, 199: 114,
-    3807: 3802,
-}  # fmt: skip
+_ARRAYS = frozenset({
+    199, 1000, 1001, 1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1028, 1115, 1182, 1183, 1185,
+    1187, 1231, 2951, 3807,
+})  # fmt: skip
+"""Arrays of these types; each tells the type of its elements itself."""
 
 
 def text_of(type: int, data: bytes, labels: frozenset[int] = frozenset()) -> str | None:
