@@ -1,7 +1,7 @@
 """The log of what passed the proxy: the records of its sessions, as lines (`core.unroll`). The same frames always make
 the same lines, so what a killed process had made need not be kept.
 
-Does not know who asks, nor whether the proxy still runs.
+Does not know what asks for it, nor whether the proxy still runs.
 """
 
 from __future__ import annotations
@@ -10,37 +10,18 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from troubadour.model.log import LogError
 from troubadour.record.core.frames import lines_before
 from troubadour.record.core.journal import GAP, RESUMED, Lookup
 from troubadour.record.core.unroll import Unrolled, unroll
 from troubadour.record.proxy import raw
+from troubadour.record.proxy.decode.session import Session
 from troubadour.record.proxy.mysql.session import Session as MysqlSession
 from troubadour.record.proxy.postgres.copying import plain_tables
 from troubadour.record.proxy.postgres.session import Session as PostgresSession
 from troubadour.record.proxy.raw import Damage, Frame, frames
-
-
-class Decoded(Protocol):
-    """A session of either product."""
-
-    @property
-    def records(self) -> list[Any]:
-        """What is known so far, for the caller to take out."""
-
-    def sent(self, time: int, data: bytes, *, own: bool = False) -> None:
-        """The client sent this, or the proxy its `own`."""
-
-    def got(self, time: int, data: bytes) -> None:
-        """The server sent this."""
-
-    def closed(self, time: int | None) -> None:
-        """The connection is closed; without a time because nothing more is known of it."""
-
-    def lose(self, reason: str, time: int) -> None:
-        """From here on something is missing."""
 
 
 def holds_frames(path: Path) -> bool:
@@ -87,17 +68,13 @@ def records(passed: Iterable[Frame | Damage], header: Mapping[str, Any]) -> Iter
     """The records of what passed, in an order in which lines can be made of them."""
     segment = header.get("segment", "first")
     prefix = "" if segment == "first" else f"{segment}."
-    sessions: dict[int, Decoded] = {}
+    sessions: dict[int, Session] = {}
     make = _Maker(header)
     latest = 0
     damaged = False
     for one in passed:
         if isinstance(one, Damage):
-            for session in sessions.values():
-                session.lose("a part of the recording is damaged", latest)
-                yield from session.records
-            sessions.clear()
-            yield (GAP, latest, "a part of the recording is damaged")
+            yield from _missing(sessions, "a part of the recording is damaged", latest)
             damaged = True
             continue
         kind, number, latest, data = one
@@ -108,11 +85,7 @@ def records(passed: Iterable[Frame | Damage], header: Mapping[str, Any]) -> Iter
                 sessions[number] = make(f"{prefix}c{number}", json.loads(data))
             continue
         if kind == raw.UNWRITTEN:
-            for session in sessions.values():
-                session.lose(data.decode(), latest)
-                yield from session.records
-            sessions.clear()
-            yield (GAP, latest, data.decode())
+            yield from _missing(sessions, data.decode(), latest)
             continue
         if kind == raw.RESUMED:
             yield (RESUMED, latest, None)
@@ -139,6 +112,15 @@ def records(passed: Iterable[Frame | Damage], header: Mapping[str, Any]) -> Iter
         yield from session.records
 
 
+def _missing(sessions: dict[int, Session], reason: str, since: int) -> Iterator[Any]:
+    """Something is missing of every session, and of those that are not known: these are not followed any more."""
+    for session in sessions.values():
+        session.lose(reason, since)
+        yield from session.records
+    sessions.clear()
+    yield (GAP, since, reason)
+
+
 class _Maker:
     """Makes sessions of the product that a header names."""
 
@@ -155,7 +137,7 @@ class _Maker:
         self._labels = frozenset(told.get("labels", ()))
         self._database = told.get("database", "")
 
-    def __call__(self, name: str, told: Mapping[str, Any]) -> Decoded:
+    def __call__(self, name: str, told: Mapping[str, Any]) -> Session:
         if self._mysql:
             return MysqlSession(name, self._level, self._begun, told, self._database)
         return PostgresSession(name, self._level, self._begun, told.get("parameters", {}), self._labels, self._tables)

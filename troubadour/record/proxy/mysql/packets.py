@@ -1,7 +1,7 @@
 """Packets of MySQL's protocol, cut out of a stream that comes in pieces, and the fields in them. Does not know the
 order in which they come.
 
-The functions raise one of `BROKEN` for a packet that is not as the manual says.
+The functions raise one of `bodies.BROKEN` for a packet that is not as the manual says.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-BROKEN = (ValueError, IndexError, struct.error)
 LONGEST = 1 << 24
 """Of longer payloads nothing is kept: memory is bounded, whatever a client sends."""
 _FULL = 0xFFFFFF
@@ -74,12 +73,6 @@ def text(data: bytes, place: int) -> tuple[bytes, int]:
     if place + length > len(data):
         raise ValueError("a text that is cut off")
     return data[place : place + length], place + length
-
-
-def cstring(data: bytes, place: int) -> tuple[bytes, int]:
-    """A text that ends with a zero, and where the next thing begins."""
-    end = data.index(0, place)
-    return data[place:end], end + 1
 
 
 class Column(NamedTuple):

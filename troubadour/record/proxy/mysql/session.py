@@ -16,11 +16,14 @@ from typing import Any
 from troubadour.record.core.tape import fields
 from troubadour.record.errors import NotRecorded
 from troubadour.record.lexing import PLACE, tokens
+from troubadour.record.proxy.bodies import BROKEN
+from troubadour.record.proxy.decode import session as decode
+from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
 from troubadour.record.proxy.mysql import packets
 from troubadour.record.proxy.mysql.execution import AUTOCOMMIT, FOUND_ROWS, Execution, Made, Result
-from troubadour.record.proxy.mysql.packets import BROKEN, Column, Framing, Ok
-from troubadour.record.proxy.mysql.texts import DIALECT, Piece, pieces
+from troubadour.record.proxy.mysql.packets import Column, Framing, Ok
+from troubadour.record.proxy.mysql.texts import DIALECT, pieces
 from troubadour.record.proxy.mysql.values import binary_row, codec, parameters, placed, text_row
 
 QUIT, INIT_DB, QUERY, FIELD_LIST, STATISTICS, PING, CHANGE_USER = 1, 2, 3, 4, 9, 14, 17
@@ -68,15 +71,18 @@ class Command:
     parameters: int = 0
 
 
-class Session:
+class Session(decode.Session):
     """One connection."""
+
+    broken = (*BROKEN, KeyError)
+    messages = "command"
 
     def __init__(
         self, name: str, level: str | None, begun: Mapping[str, Any], opened: Mapping[str, Any], database: str
     ) -> None:
         """`level`: of the header, until the server says another; `begun`: its settings; `opened`: what was told as the
         connection was made; `database`: the one that is recorded."""
-        self.transactions = Transactions(name, level)
+        super().__init__(Transactions(name, level), Framing)
         capabilities = int(opened.get("capabilities", 0))
         current = str(opened.get("database", ""))
         found_rows = bool(capabilities & FOUND_ROWS)
@@ -86,34 +92,14 @@ class Session:
         self._codec = codec(int(opened.get("charset", 45)))
         self._version = str(opened.get("version", ""))
         self._status = int(opened.get("status", AUTOCOMMIT))
-        self._client, self._own, self._server = Framing(), Framing(), Framing()
         self._queue: deque[Command] = deque()
         self._prepared: dict[int, Prepared] = {}
-        self._broken = False
-        self._time = 0
-
-    @property
-    def records(self) -> list[Any]:
-        """What is known so far, for the caller to take out."""
-        return self.transactions.records
-
-    def lose(self, reason: str, time: int) -> None:
-        """From here on something is missing, or not understood."""
-        self.transactions.lose(reason, time)
-        self._broken = True
 
     # -- what was sent
 
-    def sent(self, time: int, data: bytes, *, own: bool = False) -> None:
-        """The client sent this, or the proxy its `own`."""
-        if self._broken:
-            return
-        try:
-            for number, body in (self._own if own else self._client).feed(data):
-                if number == 0 and body != b"":
-                    self._command(Command(QUERY if body is None else body[0], time, body, own))
-        except BROKEN:
-            self.lose("what a client sent is no command of the protocol", time)
+    def _asked(self, number: int, body: bytes | None, time: int, own: bool) -> None:
+        if number == 0 and body != b"":
+            self._command(Command(QUERY if body is None else body[0], time, body, own))
 
     def _command(self, command: Command) -> None:
         body = command.body
@@ -143,19 +129,11 @@ class Session:
 
     # -- what was answered
 
-    def got(self, time: int, data: bytes) -> None:
-        """The server sent this."""
-        if self._broken:
-            return
-        self._time = time
-        try:
-            for _, payload in self._server.feed(data):
-                if not self._queue:
-                    raise ValueError("an answer that nothing asked for")
-                self._answer(self._queue[0], payload)
-                self._close_in_turn()
-        except (*BROKEN, KeyError) as error:
-            self.lose(f"what a server sent was not understood: {error}", time)
+    def _answered(self, number: int, body: bytes | None) -> None:
+        if not self._queue:
+            raise ValueError("an answer that nothing asked for")
+        self._answer(self._queue[0], body)
+        self._close_in_turn()
 
     def _answer(self, command: Command, payload: bytes | None) -> None:
         if command.kind in _ROWS or command.kind == FETCH:
@@ -382,20 +360,12 @@ class Session:
 
     # -- the end
 
-    def closed(self, time: int | None) -> None:
-        """The connection is closed: what was open is rolled back, unless it may have been committed before."""
-        transactions = self.transactions
-        try:
-            for command in self._queue:
-                if command.own or transactions.is_lost or command.kind not in _ROWS:
-                    continue
-                for piece in self._read(command)[command.done :]:
-                    self._execution.unanswered(piece, self._made(command), command.time, self._status)
-        except (*BROKEN, KeyError):
-            transactions.lose("what was sent last was not understood", self._time)
-        transactions.end("aborted", None, None)
-        if time is not None:
-            transactions.found(time)
+    def _left(self) -> None:
+        for command in self._queue:
+            if command.own or self.transactions.is_lost or command.kind not in _ROWS:
+                continue
+            for piece in self._read(command)[command.done :]:
+                self._execution.unanswered(piece, self._made(command), command.time, self._status)
 
 
 def _plain(piece: Piece) -> bytes:

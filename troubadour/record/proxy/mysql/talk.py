@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 
+from troubadour.record.proxy.bodies import BROKEN, cstring
 from troubadour.record.proxy.carrier.talk import Step
 from troubadour.record.proxy.mysql import packets
 from troubadour.record.proxy.mysql.asking import AnswerEnd, of_session
@@ -61,7 +62,7 @@ class MysqlTalk:
 
     def _without_what_cannot_be_read(self, payload: bytes) -> bytes:
         """The server's greeting, less some capabilities."""
-        version, place = packets.cstring(payload, 1)
+        version, place = cstring(payload, 1)
         self._version = version.decode("utf-8", "replace")
         (self._process,) = struct.unpack_from("<I", payload, place)
         changed = bytearray(payload)
@@ -84,7 +85,7 @@ class MysqlTalk:
             if not self._told:
                 try:
                     self._told = self._response(payload)
-                except packets.BROKEN:
+                except BROKEN:
                     return Step(close=True)
                 (wanted,) = struct.unpack_from("<I", payload)
                 if wanted & UNREADABLE:
@@ -96,7 +97,7 @@ class MysqlTalk:
 
     def _response(self, payload: bytes) -> dict[str, object]:
         (capabilities,) = struct.unpack_from("<I", payload)
-        user, place = packets.cstring(payload, 32)
+        user, place = cstring(payload, 32)
         database = b""
         if capabilities & WITH_DATABASE:
             if capabilities & LENGTHS:
@@ -104,8 +105,8 @@ class MysqlTalk:
             elif capabilities & SECURE:
                 place += 1 + payload[place]
             else:
-                _, place = packets.cstring(payload, place)
-            database, _ = packets.cstring(payload + b"\0", place)
+                _, place = cstring(payload, place)
+            database, _ = cstring(payload + b"\0", place)
         return {
             "capabilities": capabilities, "charset": payload[8], "user": user.decode("utf-8", "replace"),
             "database": database.decode("utf-8", "replace"),

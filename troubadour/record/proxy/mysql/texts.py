@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from troubadour.record.lexing import PUNCTUATION, name_of, tokens
+from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.secrets import administers
-from troubadour.record.texts import Text, read_text
+from troubadour.record.texts import read_text
 
 DIALECT = "mysql"
 _BODIES = frozenset({"function", "procedure", "trigger", "event", "package"})
 _WORDS = 12
 """So far from its beginning a statement says what it creates."""
-
-
-class Piece(NamedTuple):
-    """A statement: `secret` if it may hold passwords."""
-
-    sql: str
-    text: Text
-    secret: bool
 
 
 @lru_cache(maxsize=10_000)

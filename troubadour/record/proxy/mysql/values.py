@@ -47,7 +47,7 @@ def _written(column: Column, data: bytes) -> Any:
 
 
 def text_row(columns: Sequence[Column], data: bytes) -> list[Any]:
-    """A row of the text protocol, as JSON has it. Raises one of `packets.BROKEN`."""
+    """A row of the text protocol, as JSON has it. Raises one of `bodies.BROKEN`."""
     place = 0
     found: list[Any] = []
     for column in columns:
@@ -78,7 +78,7 @@ def _from_text(column: Column, data: bytes) -> Any:
 
 
 def binary_row(columns: Sequence[Column], data: bytes) -> list[Any]:
-    """A row of the binary protocol, as JSON has it. Raises one of `packets.BROKEN`."""
+    """A row of the binary protocol, as JSON has it. Raises one of `bodies.BROKEN`."""
     width = (len(columns) + 9) // 8
     nulls, place = data[1 : 1 + width], 1 + width
     found: list[Any] = []
@@ -138,7 +138,7 @@ def parameters(
     data: bytes, count: int, known: Sequence[tuple[int, bool]], long: dict[int, bytes]
 ) -> tuple[list[Any], list[tuple[int, bool]]]:
     """The values of an EXECUTE's parameters, of Python's, and their types: `known` from an earlier one, where it tells
-    none. `long`: those that were sent by themselves. Raises one of `packets.BROKEN`."""
+    none. `long`: those that were sent by themselves. Raises one of `bodies.BROKEN`."""
     place = 10
     if not count:
         return [], []

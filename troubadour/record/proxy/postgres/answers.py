@@ -9,7 +9,8 @@ from contextlib import suppress
 
 from troubadour.record.core.journal import encode
 from troubadour.record.postgres import wire
-from troubadour.record.proxy.postgres.messages import BROKEN, Column, data_row
+from troubadour.record.proxy.bodies import BROKEN
+from troubadour.record.proxy.postgres.messages import Column, data_row
 from troubadour.record.proxy.postgres.values import text_of
 
 MOST = 1 << 26

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 
+from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
-from troubadour.record.proxy.postgres.texts import Piece
 from troubadour.record.texts import POSTGRES_LEVELS
 
 _SETTING = re.compile(

@@ -1,6 +1,6 @@
 """Bodies of PostgreSQL's messages, read and written. Does not know the order in which they come.
 
-Each function raises ValueError, IndexError or struct.error (`BROKEN`) for a body that is not as the manual says.
+Each function raises ValueError, IndexError or struct.error (`bodies.BROKEN`) for a body that is not as the manual says.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-BROKEN = (ValueError, IndexError, struct.error)
+from troubadour.record.proxy.bodies import cstring
+
 _SHORT = struct.Struct(">H")
 _LONG = struct.Struct(">i")
 _COLUMN = struct.Struct(">IhIhih")
@@ -45,12 +46,6 @@ class Bind(NamedTuple):
 def message(kind: bytes, body: bytes) -> bytes:
     """A message as it is sent."""
     return kind + _LONG.pack(len(body) + 4) + body
-
-
-def cstring(body: bytes, place: int = 0) -> tuple[bytes, int]:
-    """A text that ends with a zero, and where the next thing begins."""
-    end = body.index(0, place)
-    return body[place:end], end + 1
 
 
 def parse(body: bytes) -> Parse:

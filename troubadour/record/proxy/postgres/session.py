@@ -13,16 +13,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
+from troubadour.record.proxy.decode import session as decode
+from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
 from troubadour.record.proxy.postgres import messages
 from troubadour.record.proxy.postgres.answers import Answer, Reading
 from troubadour.record.proxy.postgres.copying import Copy
 from troubadour.record.proxy.postgres.execution import Execution, plain
 from troubadour.record.proxy.postgres.framing import Framing
-from troubadour.record.proxy.postgres.messages import BROKEN, Column
+from troubadour.record.proxy.postgres.messages import Column
 from troubadour.record.proxy.postgres.portals import Portal, Portals
 from troubadour.record.proxy.postgres.tags import fits
-from troubadour.record.proxy.postgres.texts import Piece, pieces
+from troubadour.record.proxy.postgres.texts import pieces
 from troubadour.record.secrets import masked
 from troubadour.record.texts import Verb
 
@@ -61,7 +63,7 @@ class Request:
         return self.body
 
 
-class Session:
+class Session(decode.Session):
     """One connection."""
 
     def __init__(
@@ -75,21 +77,18 @@ class Session:
     ) -> None:
         """`level`: of the header, until the server says another; `begun`: its settings; `parameters`: what the server
         told as the connection was made; `labels`: oids of enums; `tables`: those that COPY writes to as INSERT does."""
-        self.transactions = Transactions(name, level)
+        super().__init__(Transactions(name, level), Framing)
         self._reading = Reading(labels)
         for key, value in parameters.items():
             self._reading.parameter(key, value)
         self._execution = Execution(self.transactions, self._reading, begun, tables)
         self._portals = Portals(self._reading)
-        self._client, self._own, self._server = Framing(), Framing(), Framing()
         self._queue: deque[Request] = deque()
         self._copy: Copy | None = None
         self._early: Copy | None = None
         """Rows of a COPY that the server has not asked for yet."""
         self._skipping = False
         """Whether the server passes over all up to a Sync that has not been sent yet."""
-        self._broken = False
-        self._time = 0
         self._handlers: dict[int, Callable[[bytes | None], None]] = {
             ord("1"): self._parsed, ord("2"): self._bound, ord("3"): self._closed, ord("t"): self._described_types,
             ord("T"): self._described, ord("n"): self._no_data, ord("D"): self._row, ord("C"): self._completed,
@@ -99,34 +98,15 @@ class Session:
             ord("V"): self._ignored, ord("K"): self._ignored,
         }  # fmt: skip
 
-    @property
-    def records(self) -> list[Any]:
-        """What is known so far, for the caller to take out."""
-        return self.transactions.records
-
-    def lose(self, reason: str, time: int) -> None:
-        """From here on something is missing, or not understood."""
-        self.transactions.lose(reason, time)
-        self._broken = True
-
     # -- what was sent
 
-    def sent(self, time: int, data: bytes, *, own: bool = False) -> None:
-        """The client sent this, or the proxy its `own`."""
-        if self._broken:
-            return
-        try:
-            for kind, body in (self._own if own else self._client).feed(data):
-                if kind in _QUEUED:
-                    if self._skipping:
-                        if kind != _SYNC:
-                            continue
-                        self._skipping = False
-                    self._queue.append(Request(kind, time, body, own))
-                elif kind == _DATA:
-                    self._rows_sent(body)
-        except ValueError:
-            self.lose("what a client sent is no message of the protocol", time)
+    def _asked(self, number: int, body: bytes | None, time: int, own: bool) -> None:
+        if number in _QUEUED:
+            if not self._skipping or number == _SYNC:
+                self._skipping = False
+                self._queue.append(Request(number, time, body, own))
+        elif number == _DATA:
+            self._rows_sent(body)
 
     def _rows_sent(self, body: bytes | None) -> None:
         if self._copy is not None:
@@ -137,20 +117,11 @@ class Session:
 
     # -- what was answered
 
-    def got(self, time: int, data: bytes) -> None:
-        """The server sent this."""
-        if self._broken:
-            return
-        self._time = time
-        handlers = self._handlers
-        try:
-            for kind, body in self._server.feed(data):
-                handler = handlers.get(kind)
-                if handler is None:
-                    raise ValueError("an unknown message")
-                handler(body)
-        except BROKEN as error:
-            self.lose(f"what a server sent was not understood: {error}", time)
+    def _answered(self, number: int, body: bytes | None) -> None:
+        handler = self._handlers.get(number)
+        if handler is None:
+            raise ValueError("an unknown message")
+        handler(body)
 
     def _head(self) -> Request:
         if not self._queue:
@@ -252,7 +223,7 @@ class Session:
         elif request.kind != _QUERY:
             raise ValueError("a completion that nothing asked for")
         elif not request.ended:
-            self._answered(request, body[:-1])
+            self._query_answered(request, body[:-1])
 
     def _read(self, request: Request) -> None:
         """Read the text of a Query, once."""
@@ -264,7 +235,7 @@ class Session:
                 return
             request.pieces = pieces(self._reading.text(request.whole()[:-1]))
 
-    def _answered(self, request: Request, tag: bytes) -> None:
+    def _query_answered(self, request: Request, tag: bytes) -> None:
         """One of the statements of a Query."""
         self._read(request)
         if request.ended:
@@ -428,19 +399,12 @@ class Session:
 
     # -- the end
 
-    def closed(self, time: int | None) -> None:
-        """The connection is closed: what was open is rolled back, unless it may have been committed before."""
-        transactions = self.transactions
-        if not transactions.is_lost and not transactions.failed:
-            try:
-                for request in self._queue:
-                    if not request.own and not request.ended:
-                        self._unanswered(request)
-            except BROKEN:
-                transactions.lose("what was sent last was not understood", self._time)
-        transactions.end("aborted", None, None)
-        if time is not None:
-            transactions.found(time)
+    def _left(self) -> None:
+        if self.transactions.is_lost or self.transactions.failed:
+            return
+        for request in self._queue:
+            if not request.own and not request.ended:
+                self._unanswered(request)
 
     def _unanswered(self, request: Request) -> None:
         """A message was sent, and nothing is known of what came of it."""

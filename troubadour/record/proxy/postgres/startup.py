@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import struct
 
+from troubadour.record.proxy.bodies import BROKEN
 from troubadour.record.proxy.carrier.talk import Step
 from troubadour.record.proxy.postgres import messages
 from troubadour.record.proxy.postgres.asking import OF_SESSION, of_transaction
@@ -66,7 +67,7 @@ class PostgresTalk:
             return Step(connect=True, to_server=packet, cancels=(struct.unpack_from(">i", packet, 8)[0], packet[12:]))
         try:
             self._asked_for = messages.parameters(packet[8:])
-        except messages.BROKEN:
+        except BROKEN:
             return Step(close=True)
         self._startup = packet + self._waiting
         self._waiting = b""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from troubadour.record.proxy.postgres.texts import Piece
+from troubadour.record.proxy.decode.session import Piece
 
 _TAGS: Mapping[str, frozenset[bytes]] = {
     "BEGIN": frozenset({b"BEGIN"}),

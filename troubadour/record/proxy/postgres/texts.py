@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from troubadour.record.lexing import NAME, PUNCTUATION, Token, tokens
+from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.secrets import administers, masked
 from troubadour.record.texts import Text, read_text
 
@@ -19,14 +19,6 @@ _LITERALS = re.compile(r"'[^'\\]*'|\b\d+(?:\.\d+)?\b")
 _WITHIN = re.compile(r"""["$\\]|--|/\*|;.*\S""", re.DOTALL)
 """What makes it uncertain where literals begin, or that there is one statement."""
 _SPACE = " \t\r\n\f\v;"
-
-
-class Piece(NamedTuple):
-    """A statement: `secret` if it may hold passwords."""
-
-    sql: str
-    text: Text
-    secret: bool
 
 
 def pieces(text: str) -> Sequence[Piece]:

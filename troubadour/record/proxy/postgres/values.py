@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from uuid import UUID
 
+from troubadour.record.proxy import bodies
+
 Make = Callable[[bytes], str]
-BROKEN = (ValueError, IndexError, struct.error, OverflowError)
+BROKEN = (*bodies.BROKEN, OverflowError)
 """What a value raises that is not as its type says."""
 
 _DAY = 86_400_000_000
