@@ -7,8 +7,8 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 
 from troubadour.record.proxy import raw
-from troubadour.record.proxy.postgres.asking import OF_SESSION, STARTED, of_transaction
-from troubadour.record.proxy.postgres.messages import message
+from troubadour.record.proxy.postgres.carried.asking import OF_SESSION, STARTED, of_transaction
+from troubadour.record.proxy.postgres.protocol.messages import message
 from troubadour.record.proxy.raw import Frame
 
 INT, TEXT = 23, 25

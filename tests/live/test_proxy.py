@@ -24,9 +24,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.live.audited import done
 from tests.proxied import SYNC, bind, describe, execute, parse, query
 from troubadour.record.postgres import wire
-from troubadour.record.proxy.postgres.framing import Framing
-from troubadour.record.proxy.postgres.messages import message
-from troubadour.record.proxy.postgres.values import text_of
+from troubadour.record.proxy.postgres.protocol.framing import Framing
+from troubadour.record.proxy.postgres.protocol.messages import message
+from troubadour.record.proxy.postgres.protocol.values import text_of
 
 
 @contextmanager

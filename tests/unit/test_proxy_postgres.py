@@ -45,11 +45,11 @@ from troubadour.model.log import Log
 from troubadour.record.core.unroll import unroll
 from troubadour.record.proxy import raw
 from troubadour.record.proxy.decode.making import make_log, records
-from troubadour.record.proxy.postgres.copying import Copy, plain_tables
-from troubadour.record.proxy.postgres.framing import Framing
-from troubadour.record.proxy.postgres.messages import message
-from troubadour.record.proxy.postgres.texts import pieces
-from troubadour.record.proxy.postgres.watch import Watch
+from troubadour.record.proxy.postgres.carried.watch import Watch
+from troubadour.record.proxy.postgres.protocol.framing import Framing
+from troubadour.record.proxy.postgres.protocol.messages import message
+from troubadour.record.proxy.postgres.statements.copying import Copy, plain_tables
+from troubadour.record.proxy.postgres.statements.texts import pieces
 from troubadour.record.proxy.raw import Damage, Frame, frame, frames
 
 HEADER: dict[str, Any] = {
@@ -101,7 +101,7 @@ def test_messages_are_the_same_wherever_they_are_split(found: list[tuple[int, by
 
 
 def test_of_a_message_that_is_too_long_the_body_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("troubadour.record.proxy.postgres.framing.LONGEST", 100)
+    monkeypatch.setattr("troubadour.record.proxy.postgres.protocol.framing.LONGEST", 100)
     framing = Framing()
     stream = message(b"D", bytes(500)) + ready("I")
     got = [one for place in range(0, len(stream), 7) for one in framing.feed(stream[place : place + 7])]
@@ -253,7 +253,7 @@ LONG = "x" * 300
 def test_what_is_too_long_is_a_gap_and_the_next_statement_is_told(
     turns: list[proxied.Turn], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("troubadour.record.proxy.postgres.framing.LONGEST", 250)
+    monkeypatch.setattr("troubadour.record.proxy.postgres.protocol.framing.LONGEST", 250)
     monkeypatch.setattr("tests.proxied.SESSION", proxied.SHORT_SESSION)
     later = transaction(query("DELETE FROM t WHERE a = 9"), done("DELETE 1") + ready("I"))
     log = logged(frames_of([*turns, *later]), tmp_path)
@@ -262,7 +262,7 @@ def test_what_is_too_long_is_a_gap_and_the_next_statement_is_told(
 
 
 def test_of_rows_that_are_too_long_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("troubadour.record.proxy.postgres.framing.LONGEST", 250)
+    monkeypatch.setattr("troubadour.record.proxy.postgres.protocol.framing.LONGEST", 250)
     monkeypatch.setattr("tests.proxied.SESSION", proxied.SHORT_SESSION)
     turns = transaction(
         query("SELECT b FROM t"), columns(("b", TEXT)) + row(LONG.encode()) + done("SELECT 1") + ready("I")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from troubadour.model.log import Log
-from troubadour.record.proxy.postgres.texts import pieces
+from troubadour.record.proxy.postgres.statements.texts import pieces
 from troubadour.record.texts import Verb
 
 _STATEMENT = re.compile(r"(?:statement|execute (?!fetch from )\S+): (.*)", re.DOTALL)

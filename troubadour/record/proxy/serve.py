@@ -28,7 +28,7 @@ from troubadour.record.proxy.carrier.writing import Writing
 from troubadour.record.proxy.decode.making import make_log
 from troubadour.record.proxy.mysql.server import is_mysql, open_mysql
 from troubadour.record.proxy.origin import Origin
-from troubadour.record.proxy.postgres.server import open_postgres
+from troubadour.record.proxy.postgres.carried.server import open_postgres
 from troubadour.record.proxy.raw import OPENED, frame
 
 BACKLOG = 1024

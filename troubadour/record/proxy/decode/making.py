@@ -19,8 +19,8 @@ from troubadour.record.core.unroll import Unrolled, unroll
 from troubadour.record.proxy import raw
 from troubadour.record.proxy.decode.session import Session
 from troubadour.record.proxy.mysql.session import Session as MysqlSession
-from troubadour.record.proxy.postgres.copying import plain_tables
 from troubadour.record.proxy.postgres.session import Session as PostgresSession
+from troubadour.record.proxy.postgres.statements.copying import plain_tables
 from troubadour.record.proxy.raw import Damage, Frame, frames
 
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from troubadour.record.core.journal import encode
 from troubadour.record.postgres import wire
 from troubadour.record.proxy.bodies import BROKEN
-from troubadour.record.proxy.postgres.messages import Column, data_row
-from troubadour.record.proxy.postgres.values import text_of
+from troubadour.record.proxy.postgres.protocol.messages import Column, data_row
+from troubadour.record.proxy.postgres.protocol.values import text_of
 
 MOST = 1 << 26
 """Of a statement so many bytes of rows are kept at most; of one with more the rows are not known."""

@@ -13,11 +13,11 @@ from troubadour.record.postgres.wire import says_aborted
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
 from troubadour.record.proxy.postgres.answers import Answer, Reading, error_json
-from troubadour.record.proxy.postgres.asking import STARTED
-from troubadour.record.proxy.postgres.copying import Copy
-from troubadour.record.proxy.postgres.cursors import Cursors
-from troubadour.record.proxy.postgres.defaults import Defaults
-from troubadour.record.proxy.postgres.texts import DIALECT
+from troubadour.record.proxy.postgres.carried.asking import STARTED
+from troubadour.record.proxy.postgres.statements.copying import Copy
+from troubadour.record.proxy.postgres.statements.cursors import Cursors
+from troubadour.record.proxy.postgres.statements.defaults import Defaults
+from troubadour.record.proxy.postgres.statements.texts import DIALECT
 from troubadour.record.secrets import masked
 from troubadour.record.settings import differing, postgres_settings
 from troubadour.record.texts import POSTGRES_LEVELS, Verb

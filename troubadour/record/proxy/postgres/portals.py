@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from troubadour.record.core.tape import Transcript
 from troubadour.record.postgres import wire
 from troubadour.record.proxy.decode.session import Piece
-from troubadour.record.proxy.postgres import messages
 from troubadour.record.proxy.postgres.answers import Answer, Reading
 from troubadour.record.proxy.postgres.execution import plain
-from troubadour.record.proxy.postgres.messages import Column
-from troubadour.record.proxy.postgres.texts import pieces
-from troubadour.record.proxy.postgres.values import BROKEN, text_of
+from troubadour.record.proxy.postgres.protocol import messages
+from troubadour.record.proxy.postgres.protocol.messages import Column
+from troubadour.record.proxy.postgres.protocol.values import BROKEN, text_of
+from troubadour.record.proxy.postgres.statements.texts import pieces
 from troubadour.record.secrets import masked
 
 _UNTOLD = f"untold-{secrets.token_hex(8)}"

@@ -16,15 +16,15 @@ from typing import Any
 from troubadour.record.proxy.decode import session as decode
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
-from troubadour.record.proxy.postgres import messages
 from troubadour.record.proxy.postgres.answers import Answer, Reading
-from troubadour.record.proxy.postgres.copying import Copy
 from troubadour.record.proxy.postgres.execution import Execution, plain
-from troubadour.record.proxy.postgres.framing import Framing
-from troubadour.record.proxy.postgres.messages import Column
 from troubadour.record.proxy.postgres.portals import Portal, Portals
-from troubadour.record.proxy.postgres.tags import fits
-from troubadour.record.proxy.postgres.texts import pieces
+from troubadour.record.proxy.postgres.protocol import messages
+from troubadour.record.proxy.postgres.protocol.framing import Framing
+from troubadour.record.proxy.postgres.protocol.messages import Column
+from troubadour.record.proxy.postgres.statements.copying import Copy
+from troubadour.record.proxy.postgres.statements.tags import fits
+from troubadour.record.proxy.postgres.statements.texts import pieces
 from troubadour.record.secrets import masked
 from troubadour.record.texts import Verb
 

@@ -12,7 +12,7 @@ import secrets
 import struct
 
 from troubadour.record.postgres.log import LIFETIME
-from troubadour.record.proxy.postgres.messages import message
+from troubadour.record.proxy.postgres.protocol.messages import message
 from troubadour.record.settings import POSTGRES
 
 STARTED = " started"

@@ -8,9 +8,9 @@ import struct
 
 from troubadour.record.proxy.bodies import BROKEN
 from troubadour.record.proxy.carrier.talk import Step
-from troubadour.record.proxy.postgres import messages
-from troubadour.record.proxy.postgres.asking import OF_SESSION, of_transaction
-from troubadour.record.proxy.postgres.watch import Watch
+from troubadour.record.proxy.postgres.carried.asking import OF_SESSION, of_transaction
+from troubadour.record.proxy.postgres.carried.watch import Watch
+from troubadour.record.proxy.postgres.protocol import messages
 
 _SSL, _GSS, _CANCEL = 80877103, 80877104, 80877102
 _LONGEST = 10_000

@@ -17,7 +17,7 @@ from troubadour.record.proxy.bodies import BROKEN
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
 from troubadour.record.proxy.postgres.answers import Answer, Reading, names_of
-from troubadour.record.proxy.postgres.texts import DIALECT, pieces
+from troubadour.record.proxy.postgres.statements.texts import DIALECT, pieces
 from troubadour.record.texts import Verb
 
 _NAME = r'(?P<name>[A-Za-z_][\w$]*|"(?:[^"]|"")+")'

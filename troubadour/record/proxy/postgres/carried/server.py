@@ -16,7 +16,7 @@ from troubadour.record.core.segments import Captured
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.capture import capture
 from troubadour.record.proxy.origin import Origin, connected
-from troubadour.record.proxy.postgres.startup import PostgresTalk
+from troubadour.record.proxy.postgres.carried.startup import PostgresTalk
 from troubadour.record.servers.server import connect, one_line
 
 ORDERS = ("timestamps", "client")

@@ -1,0 +1,1 @@
+"""Messages of PostgreSQL's protocol, and values in them. Does not know what a session did."""
