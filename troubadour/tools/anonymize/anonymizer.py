@@ -35,7 +35,7 @@ from troubadour.tools.anonymize.domains import Place
 from troubadour.tools.anonymize.flow import column
 from troubadour.tools.anonymize.numbers import Numbers
 from troubadour.tools.anonymize.programs import param, result
-from troubadour.tools.anonymize.shapes import UNTYPED, WORDED, Shapes, labels
+from troubadour.tools.anonymize.shapes import UNTYPED, WORDED, Shapes, has_texts, labels
 from troubadour.tools.anonymize.uses import Uses
 from troubadour.tools.anonymize.words import Needs, Words
 
@@ -79,7 +79,8 @@ class Anonymizer:
         self._schema: Constants = {}
         self._found: set[tuple[SqlType, type, str]] = set()
         """The literals that were seen in a text."""
-        for table in {id(table): table for table in (*catalog.tables.values(), *self._tables.values())}.values():
+        tables = {id(table): table for table in (*catalog.tables.values(), *self._tables.values())}.values()
+        for table in tables:
             for item in table.columns:
                 self._type(item.type)
                 self._labels(item.type)
@@ -88,8 +89,7 @@ class Anonymizer:
             self._labels(named.type)
         for procedure in catalog.procedures.values():
             self._check(procedure, self._schema)
-        names = {name.lower() for table in self._tables.values() for name in (table.name, *_columns(table))}
-        names |= {name.lower() for table in catalog.tables.values() for name in (table.name, *_columns(table))}
+        names = {name.lower() for table in tables for name in (table.name, *_columns(table))}
         self._aliases = Aliases(names | {name.lower() for name in catalog.procedures}, log.header.dialect)
         self.ids: dict[TransactionId, str] = {}
         """What each transaction is called."""
@@ -110,8 +110,11 @@ class Anonymizer:
         # what no literal can be written for is found before anything is written
         for text in self._definitions():
             self._sql(text, self._schema, loose=text in library.unread)
-        for text, consts in self._consts.items():
-            self._sql(text, consts or {}, loose=consts is None, complete=True)
+        self._written = {
+            text: self._sql(text, consts or {}, loose=consts is None, complete=True)
+            for text, consts in self._consts.items()
+        }
+        """What each statement's text becomes, its aliases apart."""
         if self._schema.keys() - self._found:
             raise Unsupported("a text literal of a definition in a form that is not recognized")
 
@@ -194,10 +197,9 @@ class Anonymizer:
                 for result, rows in zip(results, self._results(statement), strict=True)
             )
         error = statement.error
-        consts = self._consts[statement.sql]
         return msgspec.structs.replace(
             statement,
-            sql=self._aliases.plain(self._sql(statement.sql, consts or {}, loose=consts is None)),
+            sql=self._aliases.plain(self._written[statement.sql]),
             params=params,
             results=results,
             error=None if error is None else msgspec.structs.replace(error, message=""),
@@ -235,7 +237,7 @@ class Anonymizer:
     def _meet(self, items: Iterable[Item]) -> None:
         """Take values down, texts and numbers."""
         for place, value, type in items:
-            if type is not None and (type.kind in WORDED or type.kind is Kind.NULL):
+            if has_texts(type):
                 self._shapes.meet(value, type)
             else:
                 self._numbers.meet(place, value, type)
@@ -315,7 +317,7 @@ class Anonymizer:
             ]
 
     def _value(self, place: Place, value: Any, type: SqlType | None) -> Any:
-        if type is not None and (type.kind in WORDED or type.kind is Kind.NULL):
+        if has_texts(type):
             return self._shapes.replaced(value, type)
         return self._numbers.replace(place, value, type)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.casts.cast import caster
@@ -28,6 +28,11 @@ WORDED = frozenset({
     Kind.TEXT, Kind.JSON, Kind.JSONB, Kind.BYTES, Kind.ENUM, Kind.ARRAY, Kind.COMPOSITE, Kind.ANY, Kind.OPAQUE,
 })  # fmt: skip
 """Kinds whose values are texts, or may have some."""
+
+
+def has_texts(type: SqlType | None) -> TypeGuard[SqlType]:
+    """Whether a value of a type goes through `Shapes`: a NULL without a type of its own does as well."""
+    return type is not None and (type.kind in WORDED or type.kind is Kind.NULL)
 
 
 def labels(type: SqlType) -> tuple[str, ...]:
@@ -57,7 +62,7 @@ class Shapes:
         return self._walk(value, type, self._words)
 
     def _walk(self, value: Any, type: SqlType | None, words: Words | _Meeting) -> Any:
-        if type is None or value is None or (type.kind not in WORDED and type.kind is not Kind.NULL):
+        if value is None or not has_texts(type):
             return value
         if isinstance(value, str):
             return self._text(value, type, words)

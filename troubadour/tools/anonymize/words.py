@@ -105,7 +105,8 @@ class Words:
                 )
         if self._needs.sorted_json:  # by their keys first, of which the shorter ones come first
             for text in self._met_documents:
-                if _STRING.sub(self._literal, _canonical(text) or "") != self.document(_canonical(text) or ""):
+                written = _canonical(text) or ""
+                if _STRING.sub(self._literal, written) != self.document(written):
                     raise Unsupported("an order of jsonb values whose keys would be in another order")
         self._bytes = dict(
             zip(sorted(self._octets), map(str.encode, counted(len(self._octets), LETTERS, 2)), strict=True)
