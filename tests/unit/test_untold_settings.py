@@ -33,7 +33,7 @@ def log_of(
         "isolation": "serializable",
     }
     initial = {table: {"rows": given} for table, given in rows.items()}
-    lines: list[dict[str, Any]] = [{**first, "isolation": "serializable", "log_id": ID, "initial": initial, **header}]
+    lines: list[dict[str, Any]] = [{**first, "log_id": ID, "initial": initial, **header}]
     for n, statements in enumerate(transactions, 1):
         told = [{"sql": sql, **answer} for sql, answer in statements]
         lines.append({"id": f"t{n}", "session": f"s{n % 2}", "status": "committed", "statements": told})
