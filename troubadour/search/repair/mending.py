@@ -23,6 +23,7 @@ from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
 from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import swap_seen
+from troubadour.search.repair.moves.unknown_outcome import with_one, without_one
 from troubadour.search.repair.moves.window import weave
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
@@ -92,6 +93,16 @@ MOVES: tuple[Move, ...] = (
     Move("one read anew", lambda case: revise(case.frontier, case.item), brief=True),
     Move("statements read anew", lambda case: reread(case.frontier, case.item), lambda case: case.own_states),
     Move("any state", lambda case: _place_anywhere(case.frontier, case.item), lambda case: case.thorough),
+    Move(
+        "without one of unknown outcome",
+        lambda case: without_one(case.frontier, case.item),
+        lambda case: bool(case.frontier.problem.unknown),
+    ),
+    Move(
+        "with one of unknown outcome",
+        lambda case: with_one(case.frontier, case.item, case.pending[:FEW]),
+        lambda case: bool(case.pending),
+    ),
     # an order nearby is likelier than an old state that happens to look alike
     Move("window", lambda case: weave(case.frontier, case.item, case.pending[:FEW])),
     Move("insert", lambda case: _insert(case.frontier, case.item)),

@@ -17,6 +17,10 @@ MOST = 1 << 26
 """Of a statement so many bytes of rows are kept at most; of one with more the rows are not known."""
 
 _DATES = frozenset({1082, 1114, 1184, 1266})
+_INTERVAL = 1186
+_BYTEA = 17
+_STYLES = {"DateStyle": "ISO", "IntervalStyle": "postgres"}
+"""Settings by which a server writes values, each with the style that a log has."""
 _CODECS: Mapping[str, str] = {
     "UTF8": "utf-8", "SQL_ASCII": "ascii", "LATIN1": "iso8859-1", "LATIN2": "iso8859-2", "LATIN9": "iso8859-15",
     "WIN1250": "cp1250", "WIN1251": "cp1251", "WIN1252": "cp1252", "KOI8R": "koi8-r", "EUC_JP": "euc_jp",
@@ -34,16 +38,15 @@ class Reading:
         self.codec: str | None = "utf-8"
         """None where the encoding is not known."""
         self.labels = labels
-        self._dates = self._intervals = True
+        self._usual = dict.fromkeys(_STYLES, True)
 
     def parameter(self, name: str, value: str) -> None:
         """The server says how it writes."""
         if name == "client_encoding":
             self.codec = _CODECS.get(value)
-        elif name == "DateStyle":
-            self._dates = value.startswith("ISO")
-        elif name == "IntervalStyle":
-            self._intervals = value == "postgres"
+        elif name in _STYLES:
+            # a style of dates may be followed by the order of day and month
+            self._usual[name] = value.split(",")[0] == _STYLES[name]
 
     def text(self, data: bytes) -> str:
         """A text of the session. Raises ValueError where its encoding is not known, or other."""
@@ -67,10 +70,10 @@ class Reading:
     def _readable(self, type: int, text: str) -> bool:
         """Whether the text of a value is what the log would have."""
         if type in _DATES:
-            return self._dates
-        if type == 1186:
-            return self._intervals
-        return type != 17 or text.startswith("\\x")
+            return self._usual["DateStyle"]
+        if type == _INTERVAL:
+            return self._usual["IntervalStyle"]
+        return type != _BYTEA or text.startswith("\\x")
 
     def rows(self, columns: Sequence[Column], bodies: Sequence[bytes]) -> list[bytes]:
         """Rows as JSON. Raises one of `BROKEN` where they are not of these columns."""
