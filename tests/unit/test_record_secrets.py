@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from troubadour.record.secrets import masked
+from troubadour.record.statements.secrets import masked
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troubadour.record.texts import Verb, read_text
+from troubadour.record.statements.texts import Verb, read_text
 
 
 @pytest.mark.parametrize(

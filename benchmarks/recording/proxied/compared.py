@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from troubadour.model.log import Log
 from troubadour.record.proxy.postgres.statements.texts import pieces
-from troubadour.record.texts import Verb
+from troubadour.record.statements.texts import Verb
 
 _STATEMENT = re.compile(r"(?:statement|execute (?!fetch from )\S+): (.*)", re.DOTALL)
 _OWN = re.compile(r"pg_current_xact_id_if_assigned\(\)::pg_catalog\.text|pg_postmaster_start_time")

@@ -29,7 +29,7 @@ from troubadour.record.core.appending import AppendedFile, Gone
 from troubadour.record.core.frames import frame
 from troubadour.record.core.losing import LOST_NAME, Beginning, Beside, beside
 from troubadour.record.errors import RecordError, Unwritable
-from troubadour.record.secrets import masked_bytes
+from troubadour.record.statements.secrets import masked_bytes
 
 TEXT, COLUMNS, GAP, RESUMED = 0, 4, 5, 6
 """Kinds of records: the number of a statement's text; the names of the columns of its answers, of one width; from when

@@ -28,7 +28,7 @@ from troubadour.record.core.journal import COLUMNS, GAP, RESUMED, TEXT, Lookup, 
 from troubadour.record.core.tape import ENDED, INTENT, UNKNOWN, WHOLE
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres import wire
-from troubadour.record.texts import read_text
+from troubadour.record.statements.texts import read_text
 
 LOOKUP = 1000
 """Commit times are asked for so many lines at a time."""

@@ -18,7 +18,7 @@ from troubadour.record.dbapi.transactions import Recording
 from troubadour.record.drivers.detection import Driver, driver_of
 from troubadour.record.errors import NotRecorded
 from troubadour.record.settings import begun_with, tell
-from troubadour.record.texts import Text, Verb, read_text
+from troubadour.record.statements.texts import Text, Verb, read_text
 
 
 def wrap(

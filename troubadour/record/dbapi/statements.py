@@ -9,7 +9,7 @@ from typing import Any
 from troubadour.record.core.tape import NOTHING, fields
 from troubadour.record.drivers.detection import Driver, plain
 from troubadour.record.errors import NotRecorded
-from troubadour.record.secrets import administers, masked
+from troubadour.record.statements.secrets import administers, masked
 
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE")
 """First words of statements whose row count is an observation."""

@@ -13,8 +13,8 @@ from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.dbapi.statements import Answered, statement_fields
 from troubadour.record.drivers.detection import Driver
 from troubadour.record.errors import NotRecorded, Unwritable
-from troubadour.record.secrets import administers
-from troubadour.record.texts import Text, Verb, read_text
+from troubadour.record.statements.secrets import administers
+from troubadour.record.statements.texts import Text, Verb, read_text
 
 ENDING = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK")
 """First words of what commits an open transaction in MySQL."""

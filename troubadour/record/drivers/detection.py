@@ -22,7 +22,7 @@ from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sql
 from troubadour.record.core.segments import Captured
 from troubadour.record.errors import NotRecorded
 from troubadour.record.settings import Ask, Told, duckdb_settings, mysql_settings, sqlite_settings
-from troubadour.record.texts import Text
+from troubadour.record.statements.texts import Text
 
 DDL = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK", "UNLOCK", "GRANT", "REVOKE", "ANALYZE", "OPTIMIZE")
 

@@ -18,7 +18,7 @@ from troubadour.record.core.segments import Captured
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.wire import result_rows
 from troubadour.record.servers.server import Connection, describe
-from troubadour.record.texts import POSTGRES_LEVELS
+from troubadour.record.statements.texts import POSTGRES_LEVELS
 
 _OWN = """
     n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'

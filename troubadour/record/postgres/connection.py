@@ -38,9 +38,9 @@ from troubadour.record.postgres.cursors import (
 )
 from troubadour.record.postgres.log import Opened, lifetime, open_log
 from troubadour.record.postgres.wire import Taker, says_aborted
-from troubadour.record.secrets import administers
 from troubadour.record.settings import POSTGRES, Told, begun_with, postgres_settings, tell
-from troubadour.record.texts import POSTGRES_LEVELS, Text, Verb, read_text
+from troubadour.record.statements.secrets import administers
+from troubadour.record.statements.texts import POSTGRES_LEVELS, Text, Verb, read_text
 
 IDLE = pq.TransactionStatus.IDLE
 INTRANS = pq.TransactionStatus.INTRANS

@@ -21,9 +21,9 @@ from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import NOTHING, UNKNOWN, Later, Transcript, fields
 from troubadour.record.errors import NotRecorded
 from troubadour.record.postgres import wire
-from troubadour.record.secrets import administers
 from troubadour.record.servers.server import one_line
-from troubadour.record.texts import Text, Verb
+from troubadour.record.statements.secrets import administers
+from troubadour.record.statements.texts import Text, Verb
 
 IDLE = pq.TransactionStatus.IDLE
 NONE, POSSIBLE, LIKELY = range(3)

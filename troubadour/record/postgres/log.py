@@ -20,7 +20,7 @@ from troubadour.record.postgres.capture import capture, writing_functions
 from troubadour.record.postgres.certificate import Certified
 from troubadour.record.postgres.wal import WalOrder
 from troubadour.record.servers.server import Connection, commit_times, connect, one_line
-from troubadour.record.texts import POSTGRES_LEVELS
+from troubadour.record.statements.texts import POSTGRES_LEVELS
 
 
 @dataclass(frozen=True, slots=True)

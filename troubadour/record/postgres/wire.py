@@ -22,7 +22,7 @@ from psycopg.types.string import TextLoader
 from troubadour.record.core.journal import Journal, encode
 from troubadour.record.core.tape import made
 from troubadour.record.errors import RecordError
-from troubadour.record.secrets import administers, masked
+from troubadour.record.statements.secrets import administers, masked
 from troubadour.record.values import to_json
 
 Make = Callable[[str], bytes]

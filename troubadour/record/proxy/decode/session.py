@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from troubadour.record.proxy.bodies import BROKEN
 from troubadour.record.proxy.decode.transactions import Transactions
-from troubadour.record.texts import Text
+from troubadour.record.statements.texts import Text
 
 
 class Piece(NamedTuple):

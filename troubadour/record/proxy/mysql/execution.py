@@ -13,14 +13,14 @@ from troubadour.record.core.tape import NOTHING, UNKNOWN, Transcript, fields
 from troubadour.record.dbapi.statements import WRITES
 from troubadour.record.dbapi.transactions import ENDING, SNAPSHOT_LEVELS
 from troubadour.record.drivers.detection import DDL, MYSQL_LEVELS, MYSQL_ROLLED_BACK
-from troubadour.record.lexing import name_of, tokens
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
 from troubadour.record.proxy.mysql.packets import Error
 from troubadour.record.proxy.mysql.texts import DIALECT
-from troubadour.record.secrets import masked
 from troubadour.record.settings import differing, mysql_settings
-from troubadour.record.texts import Verb
+from troubadour.record.statements.lexing import name_of, tokens
+from troubadour.record.statements.secrets import masked
+from troubadour.record.statements.texts import Verb
 
 IN_TRANSACTION, AUTOCOMMIT = 1, 2
 FOUND_ROWS = 2

@@ -15,7 +15,6 @@ from typing import Any
 
 from troubadour.record.core.tape import fields
 from troubadour.record.errors import NotRecorded
-from troubadour.record.lexing import PLACE, tokens
 from troubadour.record.proxy.bodies import BROKEN
 from troubadour.record.proxy.decode import session as decode
 from troubadour.record.proxy.decode.session import Piece
@@ -25,6 +24,7 @@ from troubadour.record.proxy.mysql.execution import AUTOCOMMIT, FOUND_ROWS, Exec
 from troubadour.record.proxy.mysql.packets import Column, Framing, Ok
 from troubadour.record.proxy.mysql.texts import DIALECT, pieces
 from troubadour.record.proxy.mysql.values import binary_row, codec, parameters, placed, text_row
+from troubadour.record.statements.lexing import PLACE, tokens
 
 QUIT, INIT_DB, QUERY, FIELD_LIST, STATISTICS, PING, CHANGE_USER = 1, 2, 3, 4, 9, 14, 17
 PREPARE, EXECUTE, LONG_DATA, CLOSE, RESET, SET_OPTION, FETCH, RESET_CONNECTION = 22, 23, 24, 25, 26, 27, 28, 31

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from troubadour.record.lexing import PUNCTUATION, name_of, tokens
 from troubadour.record.proxy.decode.session import Piece
-from troubadour.record.secrets import administers
-from troubadour.record.texts import read_text
+from troubadour.record.statements.lexing import PUNCTUATION, name_of, tokens
+from troubadour.record.statements.secrets import administers
+from troubadour.record.statements.texts import read_text
 
 DIALECT = "mysql"
 _BODIES = frozenset({"function", "procedure", "trigger", "event", "package"})

@@ -18,9 +18,9 @@ from troubadour.record.proxy.postgres.statements.copying import Copy
 from troubadour.record.proxy.postgres.statements.cursors import Cursors
 from troubadour.record.proxy.postgres.statements.defaults import Defaults
 from troubadour.record.proxy.postgres.statements.texts import DIALECT
-from troubadour.record.secrets import masked
 from troubadour.record.settings import differing, postgres_settings
-from troubadour.record.texts import POSTGRES_LEVELS, Verb
+from troubadour.record.statements.secrets import masked
+from troubadour.record.statements.texts import POSTGRES_LEVELS, Verb
 
 Made = Callable[[str], bytes]
 """From a text to the fields of a statement."""

@@ -16,7 +16,7 @@ from troubadour.record.proxy.postgres.protocol import messages
 from troubadour.record.proxy.postgres.protocol.messages import Column
 from troubadour.record.proxy.postgres.protocol.values import BROKEN, text_of
 from troubadour.record.proxy.postgres.statements.texts import pieces
-from troubadour.record.secrets import masked
+from troubadour.record.statements.secrets import masked
 
 _UNTOLD = f"untold-{secrets.token_hex(8)}"
 """Stands for a parameter that cannot be read until the fields are made."""

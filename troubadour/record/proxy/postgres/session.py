@@ -25,8 +25,8 @@ from troubadour.record.proxy.postgres.protocol.messages import Column
 from troubadour.record.proxy.postgres.statements.copying import Copy
 from troubadour.record.proxy.postgres.statements.tags import fits
 from troubadour.record.proxy.postgres.statements.texts import pieces
-from troubadour.record.secrets import masked
-from troubadour.record.texts import Verb
+from troubadour.record.statements.secrets import masked
+from troubadour.record.statements.texts import Verb
 
 _FATAL = frozenset({"FATAL", "PANIC"})
 _QUERY, _PARSE, _BIND, _DESCRIBE, _EXECUTE, _SYNC, _FUNCTION = b"QPBDESF"

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import NOTHING, Transcript
-from troubadour.record.lexing import NUMBER, OPERATOR, PLACE, TEXT, name_of, tokens
 from troubadour.record.postgres import wire
 from troubadour.record.proxy.bodies import BROKEN
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
 from troubadour.record.proxy.postgres.answers import Answer, Reading, names_of
 from troubadour.record.proxy.postgres.statements.texts import DIALECT, pieces
-from troubadour.record.texts import Verb
+from troubadour.record.statements.lexing import NUMBER, OPERATOR, PLACE, TEXT, name_of, tokens
+from troubadour.record.statements.texts import Verb
 
 _NAME = r'(?P<name>[A-Za-z_][\w$]*|"(?:[^"]|"")+")'
 _DECLARE = re.compile(

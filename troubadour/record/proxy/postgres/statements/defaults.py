@@ -8,7 +8,7 @@ import re
 
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
-from troubadour.record.texts import POSTGRES_LEVELS
+from troubadour.record.statements.texts import POSTGRES_LEVELS
 
 _SETTING = re.compile(
     r"""SET\s+(?P<scope>SESSION\s+|LOCAL\s+)?

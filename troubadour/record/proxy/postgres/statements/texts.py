@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from troubadour.record.lexing import NAME, PUNCTUATION, Token, tokens
 from troubadour.record.proxy.decode.session import Piece
-from troubadour.record.secrets import administers, masked
-from troubadour.record.texts import Text, read_text
+from troubadour.record.statements.lexing import NAME, PUNCTUATION, Token, tokens
+from troubadour.record.statements.secrets import administers, masked
+from troubadour.record.statements.texts import Text, read_text
 
 DIALECT = "postgres"
 _LITERALS = re.compile(r"'[^'\\]*'|\b\d+(?:\.\d+)?\b")

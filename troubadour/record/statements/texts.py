@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
 
-from troubadour.record.catalogs import (
+from troubadour.record.statements.catalogs import (
     AFTER_TABLES,
     CATALOG_CALLS,
     CATALOGS,
@@ -23,7 +23,18 @@ from troubadour.record.catalogs import (
     PROBES,
     SCHEMA_PRAGMAS,
 )
-from troubadour.record.lexing import NAME, NUMBER, OPERATOR, PLACE, PUNCTUATION, QUOTED, TEXT, Token, name_of, tokens
+from troubadour.record.statements.lexing import (
+    NAME,
+    NUMBER,
+    OPERATOR,
+    PLACE,
+    PUNCTUATION,
+    QUOTED,
+    TEXT,
+    Token,
+    name_of,
+    tokens,
+)
 
 
 class Verb(Enum):
