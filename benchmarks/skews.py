@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import psycopg
 
 from troubadour.record import Draws, Executor, Logic, ServerError, UserRollback, Workload
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 from troubadour.workloads.mixed import Mixed
 from troubadour.workloads.texts import DialectName
 

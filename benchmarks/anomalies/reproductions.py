@@ -24,7 +24,7 @@ from troubadour.model.log import Log
 from troubadour.model.schedule import Schedule
 from troubadour.model.verdict import Status
 from troubadour.record.errors import RecordError
-from troubadour.record.reproducing import came_again, run_schedule
+from troubadour.record.runs.reproducing import came_again, run_schedule
 from troubadour.record.servers.embedded import EmbeddedPostgres
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 from troubadour.report.reproduction import schedule_of

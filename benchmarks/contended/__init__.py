@@ -15,7 +15,7 @@ import psycopg
 
 from benchmarks.contended.texts import POSTGRES, Texts
 from troubadour.record import Executor, Logic, ServerError
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 
 Step = Callable[[Executor], None]
 """A part of a transaction: a few statements, each of which may depend on the answers before it."""

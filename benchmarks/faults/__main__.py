@@ -25,8 +25,8 @@ from benchmarks.faults.timed import PROMISES, NotRegisters, refuted
 from benchmarks.verdicts.measure import Auditor
 from troubadour.isolation.levels import LEVELS
 from troubadour.record import EmbeddedPostgres, record_run
+from troubadour.record.runs.workload import Workload
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
-from troubadour.record.workload import Workload
 
 CONTENDED = Path(__file__).parents[2] / "logs" / "contended"
 RECORDED_AT = {"postgres:repeatable-read": "snapshot", "mysql:repeatable-read": "mysql:repeatable-read"}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from troubadour.record import Draws, Executor, Logic
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 
 OF_A_THREAD = "INSERT INTO msgs"
 """What is done only where the statement before it found the thread."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from troubadour.record import Draws, Executor, Logic
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 
 READ = "SELECT v FROM kv WHERE k = $1"
 RANGE = "SELECT k, v FROM kv WHERE k BETWEEN $1 AND $2 ORDER BY k"

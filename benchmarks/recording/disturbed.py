@@ -23,7 +23,7 @@ from troubadour.formats import read_log
 from troubadour.model.log import Log, Transaction
 from troubadour.model.verdict import Status, Verdict
 from troubadour.record import EmbeddedPostgres, Recorder, Tally, connect, load, run, scratch_schema
-from troubadour.record.disturb import Kills, killing
+from troubadour.record.runs.disturb import Kills, killing
 from troubadour.workloads.ledger import LAST_LOOK, Ledger
 
 LOSSY = {"synchronous_commit": "off", "wal_writer_delay": "10000ms", "wal_writer_flush_after": "1GB"}

@@ -21,7 +21,7 @@ from sql_semantics.library import SqlLibrary
 from troubadour.model.log import Log
 from troubadour.model.schedule import Sent
 from troubadour.record.drivers import mysql
-from troubadour.record.reproducing import Given, send_mysql, send_postgres
+from troubadour.record.runs.reproducing import Given, send_mysql, send_postgres
 from troubadour.record.servers.server import inside, scratch_schema
 from troubadour.record.values import adapt
 from troubadour.report.reproduction import level_in_sql

@@ -20,7 +20,7 @@ from troubadour.coverage.library import library_of
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
 from troubadour.record import Executor, Logic
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 
 ORDERS = (
     "CREATE TABLE orders (id SERIAL PRIMARY KEY, item TEXT NOT NULL, qty INT NOT NULL, UNIQUE (item))",

@@ -28,8 +28,8 @@ CHOOSING = frozenset(
         "troubadour/record/objects/disturb.py",
         "troubadour/record/proxy/decode/making.py",
         "troubadour/record/recording.py",
-        "troubadour/record/reproducing.py",
-        "troubadour/record/workload.py",
+        "troubadour/record/runs/reproducing.py",
+        "troubadour/record/runs/workload.py",
     }
 )
 """Files that choose a server, a recorder or a driver by the name of the dialect."""

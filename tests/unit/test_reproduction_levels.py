@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.case_files import read_case
 from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_of
-from troubadour.record.reproducing import Schedule
+from troubadour.record.runs.reproducing import Schedule
 from troubadour.report.reproduction import isolation_spec, schedule_of, script
 
 SKEW = """

@@ -27,7 +27,7 @@ def reproduce(folder: Path, dsn: str | None) -> None:
     Exit status: 0 the answers came again, 1 they did not, 2 it cannot be run.
     """
     from troubadour.record.errors import RecordError
-    from troubadour.record.reproducing import came_again, run_schedule
+    from troubadour.record.runs.reproducing import came_again, run_schedule
 
     try:
         schedule = msgspec.json.decode((folder / "schedule.json").read_bytes(), type=Schedule)

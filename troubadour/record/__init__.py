@@ -4,11 +4,11 @@ audit imports it."""
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError, UserRollback
 from troubadour.record.recorder import Recorder
 from troubadour.record.recording import is_mariadb, record_run
-from troubadour.record.runner import Session, Tally, attempt, run
+from troubadour.record.runs.runner import Session, Tally, attempt, run
+from troubadour.record.runs.session import PostgresSession
+from troubadour.record.runs.workload import Answer, Draws, Executor, Logic, Mix, Workload, load
 from troubadour.record.servers.embedded import EmbeddedPostgres
 from troubadour.record.servers.server import ISOLATION_LEVELS, Connection, connect, inside, scratch_schema
-from troubadour.record.session import PostgresSession
-from troubadour.record.workload import Answer, Draws, Executor, Logic, Mix, Workload, load
 
 __all__ = [
     "ISOLATION_LEVELS",

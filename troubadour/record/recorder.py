@@ -22,6 +22,7 @@ from troubadour.record.everything import everything, nothing
 from troubadour.record.postgres.certificate import Certified
 from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
 from troubadour.record.postgres.log import CommitTimes
+from troubadour.record.runs.session import PostgresSession
 from troubadour.record.servers import server
 from troubadour.record.servers.server import (
     ISOLATION_LEVELS,
@@ -31,7 +32,6 @@ from troubadour.record.servers.server import (
     inside,
     require_commit_timestamps,
 )
-from troubadour.record.session import PostgresSession
 
 __all__ = [
     "RecordedAsyncConnection",

@@ -10,9 +10,9 @@ from pathlib import Path
 from troubadour.record.drivers import mysql
 from troubadour.record.errors import RecordError
 from troubadour.record.recorder import Recorder
-from troubadour.record.runner import Session, Tally, run
+from troubadour.record.runs.runner import Session, Tally, run
+from troubadour.record.runs.workload import Cursor, Workload, load
 from troubadour.record.servers.server import connect, scratch_schema
-from troubadour.record.workload import Cursor, Workload, load
 
 
 def record_run(

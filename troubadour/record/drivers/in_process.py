@@ -18,7 +18,7 @@ from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
 from troubadour.record.drivers.detection import driver_of
 from troubadour.record.errors import RecordError, ServerError
-from troubadour.record.workload import Answer, Workload, load
+from troubadour.record.runs.workload import Answer, Workload, load
 
 PATIENCE = 0.02
 """Seconds for which SQLite waits for a lock."""

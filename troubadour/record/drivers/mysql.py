@@ -17,9 +17,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError
+from troubadour.record.runs.workload import Answer
 from troubadour.record.settings import ALL_TOLD, mysql_settings
 from troubadour.record.values import row_to_json
-from troubadour.record.workload import Answer
 
 COLLATION = "utf8mb4_bin"
 LEVELS: Mapping[str, tuple[str, str]] = {

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from random import Random
 
-from troubadour.record.disturb import beside, killing
 from troubadour.record.errors import RecordError
 from troubadour.record.objects.stores import Store, close
+from troubadour.record.runs.disturb import beside, killing
 
 _OTHERS = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user <> 'system user'"
 PERIOD = 0.05

@@ -21,14 +21,14 @@ from troubadour.formats import LogWriter, read_log
 from troubadour.formats.certificate import write_certificate
 from troubadour.model.values import read_value
 from troubadour.record.errors import RecordError
-from troubadour.record.runner import attempt
+from troubadour.record.runs.runner import attempt
+from troubadour.record.runs.workload import Draws, Workload
 from troubadour.record.settings import ALL_TOLD
 from troubadour.record.simulated.certificate import certificate_of
 from troubadour.record.simulated.faults import Faults
 from troubadour.record.simulated.server import SimulatedServer
 from troubadour.record.simulated.session import SimulatedSession
 from troubadour.record.values import row_to_json
-from troubadour.record.workload import Draws, Workload
 
 COLLATION = "C"
 

@@ -12,9 +12,9 @@ from sql_semantics.values.types import Value
 from troubadour.formats import LogWriter
 from troubadour.model.values import param_shape, read_value
 from troubadour.record.errors import ServerError
+from troubadour.record.runs.workload import Answer
 from troubadour.record.simulated.server import Running, SimulatedServer
 from troubadour.record.values import row_to_json
-from troubadour.record.workload import Answer
 
 REFUSED = "40001"
 

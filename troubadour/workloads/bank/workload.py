@@ -13,7 +13,7 @@ from random import Random
 
 from sql_semantics.products import PRODUCTS
 from troubadour.record import Executor, Logic
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 from troubadour.workloads.bank import read_then_write, single_statement
 from troubadour.workloads.texts import DialectName, Drawn, Routines, procedures_of
 

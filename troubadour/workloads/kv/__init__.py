@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from troubadour.record import Draws, Executor, Logic
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import Client, DialectName, Mode, Routines, Scripted
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from troubadour.record import Draws, Executor, Logic
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import DialectName
 
 LAST_LOOK = (

@@ -10,7 +10,7 @@ from random import Random
 import psycopg
 
 from troubadour.record import Draws, Executor, Logic, ServerError, UserRollback
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import DialectName
 
 _READS = (

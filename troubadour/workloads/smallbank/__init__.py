@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from troubadour.record import Draws, Logic
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 from troubadour.workloads.smallbank.client import ROUTINES
 from troubadour.workloads.texts import DialectName, Drawn, Mode, Scripted
 

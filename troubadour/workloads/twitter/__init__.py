@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from troubadour.record import Draws, Logic
-from troubadour.record.workload import Rows
+from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import DialectName, Drawn, Mode, Scripted
 from troubadour.workloads.twitter.client import ROUTINES
 from troubadour.workloads.zipf import zipf

@@ -12,9 +12,9 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from troubadour.record.errors import ConnectionLost
+from troubadour.record.runs.workload import Answer
 from troubadour.record.servers.server import ISOLATION_LEVELS, one_line
 from troubadour.record.values import adapt
-from troubadour.record.workload import Answer
 
 COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 """Command tags whose row count is an observation of its own."""

@@ -16,8 +16,8 @@ from typing import Protocol
 import psycopg
 
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError, UserRollback
+from troubadour.record.runs.workload import Draws, Executor, Logic, Mix
 from troubadour.record.servers.server import one_line
-from troubadour.record.workload import Draws, Executor, Logic, Mix
 
 RETRIED = frozenset({"40001", "40P01"})
 """Serialization failures and deadlocks: the transaction is over, and the session draws a new one."""
