@@ -368,10 +368,10 @@ class Text:
         while open_:
             parent = open_.pop()
             for child, key in self.catalog.references_to(parent):
-                acts = {key.on_delete, key.on_update} - {"no action", "restrict"}
+                acts = key.acts
                 if parent == own and columns is not None and not self.catalog.tables[parent].refused:
                     keys = {self.catalog.tables[parent].columns[place].name for place in key.parent_columns}
-                    acts = acts if keys & columns else set()
+                    acts = acts and bool(keys & columns)
                 if acts and child.name not in found:
                     found.add(child.name)
                     open_.append(child.name)

@@ -87,6 +87,11 @@ class ForeignKey:
     on_update: str = "no action"
     deferred: bool = False
 
+    @property
+    def acts(self) -> bool:
+        """Whether it changes or deletes rows where the one that they refer to goes or has another key."""
+        return not {self.on_delete, self.on_update} <= {"no action", "restrict"}
+
 
 References = Literal["kept", "ignored", "unknown"]
 """What becomes of foreign keys where a statement writes: they are checked and act; nothing is checked and nothing acts
@@ -105,6 +110,11 @@ class SpelledKey:
     on_delete: str = "no action"
     on_update: str = "no action"
     deferred: bool = False
+
+    @property
+    def acts(self) -> bool:
+        """Whether it changes or deletes rows where the one that they refer to goes or has another key."""
+        return not {self.on_delete, self.on_update} <= {"no action", "restrict"}
 
 
 @dataclass(frozen=True, slots=True)

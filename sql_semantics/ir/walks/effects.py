@@ -388,8 +388,7 @@ def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tup
     open_ = [name for name, action in found if action in ("update", "delete")]
     while open_:
         for child, key in catalog.references_to(open_.pop()):
-            acts = {key.on_delete, key.on_update} - {"no action", "restrict"}
-            if acts and (child.name, "cascade") not in found:
+            if key.acts and (child.name, "cascade") not in found:
                 found.update((child.name, action) for action in ("update", "delete", "cascade"))
                 open_.append(child.name)
     return moved | {(name, action) for name, action in found if action != "cascade"}

@@ -25,7 +25,7 @@ from sql_semantics.run.planned import planned
 from sql_semantics.run.queries.queries import compile_query
 from sql_semantics.run.writes.joined import compile_joined_write
 from sql_semantics.run.writes.merge import compile_merge
-from sql_semantics.run.writes.rows.references import NO_ACTIONS, Change, Enforce
+from sql_semantics.run.writes.rows.references import Change, Enforce
 from sql_semantics.run.writes.rows.triggers import compile_consequences, refuse_before
 from sql_semantics.run.writes.write import Write, compile_delete, compile_insert, compile_update
 from sql_semantics.values.dialect import Dialect
@@ -178,7 +178,7 @@ def _acts_on_others(statement: Together, catalog: Catalog) -> bool:
     """Whether several parts write, and a foreign key acts on what some of them did before all of them are over."""
     parts = [part for part in nested(statement) if not isinstance(part, Query)]
     keys = (key for name, _ in written_tables(parts, catalog) for _, key in catalog.references_to(name))
-    return len(parts) > 1 and any({key.on_delete, key.on_update} - NO_ACTIONS for key in keys)
+    return len(parts) > 1 and any(key.acts for key in keys)
 
 
 def _check_order(parts: Sequence[_Apart]) -> None:

@@ -22,14 +22,13 @@ Readings = Iterator[tuple[Log, SqlLibrary]]
 LIKE = r"\blike\b"
 _SORTS = r"\border\s+by\b"
 _ELSEWHERE: tuple[NullOrder, ...] = ("first", "small", "large")
-_NO_ACTION = frozenset({"no action", "restrict"})
 _KEY_ERRORS = frozenset({"23000", "23503"})
 
 
 def _without_references(about: Accused, *, fires: bool = True) -> Readings:
     """Foreign keys are not kept by the connections that none refused anything; `fires`: triggers are run."""
     keys = [key for table in about.tables for key in table.foreign_keys]
-    acts = any(not {key.on_delete, key.on_update} <= _NO_ACTION for key in keys)
+    acts = any(key.acts for key in keys)
     silent = not fires and any(table.fires or about.library.catalog.triggers.get(table.name) for table in about.tables)
     if not silent and not (keys and (acts or about.refuses_a_write)):
         return
