@@ -87,7 +87,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """Rows of a table go, or forget whom they refer to, with the row that a foreign key of theirs refers to."""
+    """Rows of a table go, or lose their reference to it, with the row that a foreign key of theirs refers to."""
 
     table: str
     key: ForeignKey
@@ -177,7 +177,7 @@ def _keeps_references(statement: Statement, catalog: Catalog) -> bool:
 
 def _acts_further(table: str, catalog: Catalog) -> bool:
     """Whether foreign keys do anything about a change of a table's rows."""
-    return any({key.on_delete, key.on_update} - {"no action", "restrict"} for _, key in catalog.references_to(table))
+    return any(key.acts for _, key in catalog.references_to(table))
 
 
 def _reaches_itself(table: str, catalog: Catalog) -> bool:
@@ -186,7 +186,7 @@ def _reaches_itself(table: str, catalog: Catalog) -> bool:
     pending = [table]
     while pending:
         for child, key in catalog.references_to(pending.pop()):
-            if {key.on_delete, key.on_update} - {"no action", "restrict"} and child.name not in reached_:
+            if key.acts and child.name not in reached_:
                 reached_.add(child.name)
                 pending.append(child.name)
     return table in reached_

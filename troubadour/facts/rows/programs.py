@@ -1,7 +1,7 @@
 """What the statements of each transaction do to which rows, and what their answers say.
 
 What cannot be followed costs the rows that it may touch, and no more: a transaction may leave anything in them. Does
-not know who was before whom.
+not know which was before which.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Step:
     shape: int
     places: frozenset[Key] | None
     told: Told
-    idle: bool
-    alone: bool
+    idle: bool = False
+    alone: bool = False
     _fitting: dict[Share, bool] = field(default_factory=dict)
 
     def fits(self, share: Share) -> bool:
@@ -97,8 +97,7 @@ class RowPrograms:
         self.tables: Tables = tables_of(problem)
         self._known: dict[int, RowProgram] = {}
         self._effects: dict[tuple[int, Row | None], Effect | Untold] = {}
-        self._shapes: dict[tuple[int, object], int] = {}
-        self._kept: list[Part] = []
+        self._shapes: dict[tuple[Part, object], int] = {}
         self._cascades: dict[object, tuple[Part, int]] = {}
         self.statements = self.local = 0
         """How many statements were looked at, and how many of them are followed."""
@@ -132,16 +131,7 @@ class RowPrograms:
 
     def beside(self, step: Step, part: Part) -> Step:
         """Another part with the arguments of a step."""
-        return Step(
-            step.statement,
-            part,
-            step.arguments,
-            self._shape(part, step.arguments),
-            None,
-            Told(),
-            idle=False,
-            alone=False,
-        )
+        return Step(step.statement, part, step.arguments, self._shape(part, step.arguments), None, Told())
 
     def _made(self, item: int) -> RowProgram:
         statements = self.problem.prepared(item).statements
@@ -178,7 +168,7 @@ class RowPrograms:
             told = told_by(statement, (part,), self.tables)
             shape = self._shape(part, statement.arguments)
             places = self._places(part, statement.arguments)
-            step = Step(statement.index, part, statement.arguments, shape, places, told, idle=False, alone=False)
+            step = Step(statement.index, part, statement.arguments, shape, places, told)
             program.steps.append(step)
         self.local += bool(found.joined)
         if found.joined:
@@ -232,7 +222,7 @@ class RowPrograms:
             values = [row[column] for column in columns]
             if None in values:
                 return False
-            return places is None or not by_key or self.tables.place(parent, tuple([values[n] for n in turn])) in places
+            return places is None or not by_key or self.tables.place(tuple([values[n] for n in turn])) in places
 
         sure = certain and by_key and places is not None and len(places) == 1 and not step.part.maybe
         name = parent, cascade.table, cascade.key.name, places, sure
@@ -240,7 +230,7 @@ class RowPrograms:
             part = replace(cascade_of(cascade, refers), maybe=not sure)
             self._cascades[name] = part, self._shape(part, ())
         part, shape = self._cascades[name]
-        return Step(statement.index, part, (), shape, None, Told(), idle=False, alone=False)
+        return Step(statement.index, part, (), shape, None, Told())
 
     def _places(self, part: Part, arguments: Arguments) -> frozenset[Key] | None:
         """The places of the rows that a part may touch; None for any. Raises Unsupported where that of a new row is not
@@ -248,17 +238,16 @@ class RowPrograms:
         keys = keys_of(part, arguments, self.tables.keys[part.table])
         if keys is None:
             return None
-        places = [self.tables.place(part.table, key) for key in keys]
+        places = [self.tables.place(key) for key in keys]
         if None in places and part.does is Does.INSERTS:
             raise Unsupported("an INSERT of a key that is not told")
         return None if None in places else frozenset(place for place in places if place is not None)
 
     def _shape(self, part: Part, arguments: Arguments) -> int:
         """A number for a part with its arguments, the same for equal ones."""
-        values = tuple(sorted(arguments.items(), key=repr)) if isinstance(arguments, Mapping) else tuple(arguments)
-        typed = tuple([(type(value), value) for value in values])
-        self._kept.append(part)
-        return self._shapes.setdefault((id(part), typed), len(self._shapes))
+        named = sorted(arguments.items()) if isinstance(arguments, Mapping) else enumerate(arguments)
+        typed = tuple([(name, type(value), value) for name, value in named])
+        return self._shapes.setdefault((part, typed), len(self._shapes))
 
 
 def _has_run(statement: PreparedStatement) -> bool:

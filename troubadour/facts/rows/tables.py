@@ -24,27 +24,17 @@ class Tables:
     keys: dict[str, tuple[int, ...]]
     folds: bool
 
-    def place(self, table: str, key: Key) -> Key | None:
+    def place(self, key: Key) -> Key | None:
         """What stands for a key, the same for equal ones; None where that is not told."""
-        if not self.folds:
-            return None if None in key else key
-        found: list[Value] = []
-        for value in key:
-            if isinstance(value, str):
-                if not _PLAIN_TEXT.match(value):
-                    return None
-                value = value.lower()
-            elif value is None:
-                return None
-            found.append(value)
-        return tuple(found)
+        found = tuple([self.alike(value) for value in key]) if self.folds else key
+        return None if None in found else found
 
     def place_of(self, table: str, row: Row) -> Key | None:
         """The same for a row."""
-        return self.place(table, tuple([row[column] for column in self.keys[table]]))
+        return self.place(tuple([row[column] for column in self.keys[table]]))
 
     def alike(self, value: Value) -> Value | None:
-        """What stands for a value of a group; None where that is not told."""
+        """What stands for a value, the same for equal ones; None where that is not told."""
         if not isinstance(value, str) or not self.folds:
             return value
         return value.lower() if _PLAIN_TEXT.match(value) else None

@@ -153,7 +153,7 @@ def _of_groups(told: Told, grouped: Grouped, rows: Sequence[Row], tables: Tables
         column = places.get(grouped.keys + number)
         if column is not None and not aggregate.distinct:
             seen = {group: row[column] for group, row in groups.items()}
-            _of_aggregate(told, grouped, aggregate, grouped.starts[number], seen, group_of)
+            _of_aggregate(told, aggregate, grouped.starts[number], seen, group_of)
 
 
 _VAGUE = "\0 a group that is not told"
@@ -161,7 +161,6 @@ _VAGUE = "\0 a group that is not told"
 
 def _of_aggregate(
     told: Told,
-    grouped: Grouped,
     aggregate: Aggregate,
     start: int,
     seen: Mapping[Hashable, Value],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -278,23 +278,15 @@ class Automata:
             return
         shared: dict[int, int] = {}
         for mask in row.states:
-            rest = mask
-            while rest:
-                low = rest & -rest
-                rest ^= low
-                shared[low] = shared.get(low, -1) & mask
+            for place in ones(mask):
+                shared[place] = shared.get(place, -1) & mask
         graph, commit = self._events.graph, self._events.commit
-        for low, others in shared.items():
-            second = commit[row.writers[low.bit_length() - 1]]
-            for first in self._items(row, others & ~low):
-                if not graph.precedes(commit[first], second):
-                    yield commit[first], second
-
-    def _items(self, row: RowStates, bits: int) -> Iterable[int]:
-        while bits:
-            low = bits & -bits
-            bits ^= low
-            yield row.writers[low.bit_length() - 1]
+        for place, others in shared.items():
+            second = commit[row.writers[place]]
+            for other in ones(others & ~(1 << place)):
+                first = commit[row.writers[other]]
+                if not graph.precedes(first, second):
+                    yield first, second
 
     def _ways(
         self,
@@ -351,13 +343,12 @@ class Automata:
         if self._model.versions and any(step.writes and not step.fits(NOTHING) for step in steps):
             return
         later = {step.statement for step in steps if step.part.conditional}
-        if later and all(step.part.conditional for step in steps if step.writes):
-            # a row that its snapshot does not have may have been in its way
-            untold = tuple((step.statement, Vague.SHARE) for step in steps if step.told.something)
-            found[version, tuple(dict.fromkeys(untold)), False] = None
+        # a row that its snapshot does not have may have been in its way
+        blocked = bool(later) and all(step.part.conditional for step in steps if step.writes)
+        if views is None or blocked:
+            untold = dict.fromkeys((step.statement, Vague.SHARE) for step in steps if step.told.something)
+            found[version, tuple(untold), False] = None
         if views is None:
-            untold = tuple((step.statement, Vague.SHARE) for step in steps if step.told.something)
-            found[version, tuple(dict.fromkeys(untold)), False] = None
             return
         for view in views:
             for new, shares, touches in self._followed(steps, view):
@@ -387,14 +378,10 @@ class Automata:
 
     def _with(self, shares: dict[int, Entry], step: Step, share: Entry) -> dict[int, Entry]:
         """Shares with one more."""
-        taken = dict(shares)
-        self._note(taken, step, share)
-        return taken
-
-    def _note(self, shares: dict[int, Entry], step: Step, share: Entry) -> None:
-        if step.told.something:
-            # of two parts of one statement on one row no share is told
-            shares[step.statement] = Vague.SHARE if step.statement in shares else share
+        if not step.told.something:
+            return shares
+        # of two parts of one statement on one row no share is told
+        return {**shares, step.statement: Vague.SHARE if step.statement in shares else share}
 
     def stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
         """What a step may make of a version, each with the row's share in its answer: nothing where it would fail."""

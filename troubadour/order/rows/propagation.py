@@ -43,9 +43,9 @@ ROUNDS = 60
 @dataclass(frozen=True, slots=True)
 class RowConflict:
     """Why no order is left. `reader`: the transaction and statement whose answer cannot be, if it is one; `rows`: the
-    rows that it is about, by table and place; `versions`: of one row, those that may have been read, each with who left
-    it (None: initial, or not told); `circle`: events that would be before one another; `excess`: what the answer has
-    too much or too little of."""
+    rows that it is about, by table and place; `versions`: of one row, those that may have been read, each with its
+    writer (None: initial, or not told); `circle`: events that would be before one another; `excess`: what the answer
+    has too much or too little of."""
 
     reader: tuple[int, int] | None = None
     rows: tuple[tuple[str, Key], ...] = ()
@@ -71,6 +71,11 @@ class _Reader:
     steps: list[Step]
     told: Told
     signature: object = None
+
+    @property
+    def answer(self) -> tuple[int, int]:
+        """Which answer it is: the transaction and its statement."""
+        return self.item, self.statement
 
     def rows(self, rows: RowsOfTable) -> list[tuple[RowStates, list[Step]]]:
         """The rows that it may be about, each with the steps that may touch it."""
@@ -386,15 +391,14 @@ class _Propagation:
             possible[number] = {share for _, share in found}
             if not possible[number]:
                 versions = self._readable(row, reader, event)
-                raise _Refuted(RowConflict((reader.item, reader.statement), ((row.table, row.place),), versions))
+                raise _Refuted(RowConflict(reader.answer, ((row.table, row.place),), versions))
         before = {number: set(shares) for number, shares in possible.items()}
         excess = narrowed(reader.told, possible, loose)
-        who = reader.item, reader.statement
         if excess is not None:
             about = [seen[number][0] for number in excess.rows] or [row for row, _ in seen]
             versions = self._readable(about[0], reader, event) if len(seen) == 1 else ()
             places = tuple((row.table, row.place) for row in about)
-            raise _Refuted(RowConflict(who, places, versions, (), excess))
+            raise _Refuted(RowConflict(reader.answer, places, versions, (), excess))
         changed = False
         for number, (row, found) in enumerate(seen):
             if number not in possible:
@@ -402,13 +406,13 @@ class _Propagation:
             left = possible[number]
             gone = before[number] - left
             if not left:
-                raise _Refuted(RowConflict(who, ((row.table, row.place),)))
+                raise _Refuted(RowConflict(reader.answer, ((row.table, row.place),)))
             if gone and reader.item in row.number:
-                row.forbidden[who] |= gone
+                row.forbidden[reader.answer] |= gone
                 changed = True
             masks = [mask for mask, share in found if share in left]
             if None not in masks:
-                changed = self._place(row, event, masks, who) or changed
+                changed = self._place(row, event, masks, reader.answer) or changed
         return changed
 
     def _readable(self, row: RowStates, reader: _Reader, event: int) -> tuple[tuple[int | None, Version], ...]:
@@ -433,7 +437,6 @@ class _Propagation:
         asking, first = step.part.least
         asked = self._programs.beside(step, asking)
         rows = self._rows[reader.table]
-        who = reader.item, reader.statement
         try:
             turn = sorted(rows, reverse=not first)
         except TypeError:
@@ -447,9 +450,16 @@ class _Propagation:
                 continue
             place = row.number.get(reader.item)
             if blocked and place is not None and reader.item not in row.vague:
-                shares = {share for one in row.by_writer.get(place, ()) for n, share in one.shares or () if n == who[1]}
-                gone = {share for share in shares if isinstance(share, tuple) and share[0]} - row.forbidden[who]
-                row.forbidden[who] |= gone
+                shares = {
+                    share
+                    for one in row.by_writer.get(place, ())
+                    for statement, share in one.shares or ()
+                    if statement == reader.statement
+                }
+                gone = {share for share in shares if isinstance(share, tuple) and share[0]} - row.forbidden[
+                    reader.answer
+                ]
+                row.forbidden[reader.answer] |= gone
                 changed = changed or bool(gone)
             if not blocked:
                 shown = [self._automata.stepped(asked, version) for version in self._at_asking(reader, row)]
@@ -460,7 +470,7 @@ class _Propagation:
 
     def _picks_none(self, reader: _Reader, step: Step, asked: Step) -> bool:
         """Nothing was changed: if whatever may have been asked for would have been, nothing can have been."""
-        may: list[tuple[RowStates, set[bool]]] = []
+        asked_for: RowStates | None = None
         for row in self._rows[reader.table].values():
             if row.states is None or reader.item in row.number:
                 return False
@@ -475,11 +485,10 @@ class _Propagation:
                         changes and all(isinstance(one, tuple) and one[0] for one in changes)
                     ):
                         return False
-            may.append((row, shown))
-        for row, shown in may:
-            if shown == {True}:
-                where = ((row.table, row.place),)
-                raise _Refuted(RowConflict((reader.item, reader.statement), where))
+            if shown == {True} and asked_for is None:
+                asked_for = row
+        if asked_for is not None:
+            raise _Refuted(RowConflict(reader.answer, ((asked_for.table, asked_for.place),)))
         return False
 
     def _at_asking(self, reader: _Reader, row: RowStates) -> Iterator[Version]:
@@ -499,7 +508,7 @@ class _Propagation:
             return self._events.commit[reader.item]
         return self._events.snapshot[reader.item]
 
-    def _place(self, row: RowStates, event: int, masks: Iterable[int | None], who: tuple[int, int]) -> bool:
+    def _place(self, row: RowStates, event: int, masks: Iterable[int | None], answer: tuple[int, int]) -> bool:
         """Order the reader's view among the writers that all states agree on."""
         every, some = -1, 0
         for mask in masks:
@@ -511,9 +520,9 @@ class _Propagation:
         changed = False
         whole = (1 << len(row.writers)) - 1
         for place in ones(every & whole & ~before):
-            changed = self._order(self._events.commit[row.writers[place]], event, who, where) or changed
+            changed = self._order(self._events.commit[row.writers[place]], event, answer, where) or changed
         for place in ones(whole & ~some & ~after):
-            changed = self._order(event, self._events.commit[row.writers[place]], who, where) or changed
+            changed = self._order(event, self._events.commit[row.writers[place]], answer, where) or changed
         return changed
 
     def _shares(
