@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -74,6 +75,16 @@ def emit(text: str, *, styled: bool = False) -> None:
 def colored() -> bool:
     """Whether standard output shows colours, and is wanted to (no-color.org)."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+@contextmanager
+def unwinding_on_sigterm() -> Iterator[None]:
+    """SIGTERM ends what runs in this block as an exception does: its default action would leave servers running."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def pass_on(ended: Ended, *, styled: bool = False) -> None:

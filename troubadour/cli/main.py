@@ -37,8 +37,11 @@ _EXTRAS = {
 }
 """What of the project's optional dependencies brings a package."""
 
-_COMMANDS = ("audit", "verify", "gate", "reproduce", "record", "log", "protocol")
+_COMMANDS = ("audit", "verify", "gate", "reproduce", "record", "log", "protocol", "try")
 """Each is `troubadour.cli.NAME.NAME`, imported when it is asked for."""
+
+_PLACES = {"try": ("trying", "try_")}
+"""Module and name of a command whose own name Python keeps."""
 
 
 class Commands(click.Group):
@@ -52,7 +55,8 @@ class Commands(click.Group):
         """A command by its name."""
         if cmd_name not in _COMMANDS:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(import_module(f"troubadour.cli.{cmd_name}"), cmd_name)
+        module, name = _PLACES.get(cmd_name, (cmd_name, cmd_name))
+        found: click.Command = getattr(import_module(f"troubadour.cli.{module}"), name)
         return found
 
 

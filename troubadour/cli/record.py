@@ -8,8 +8,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from troubadour.cli.common import CannotRecord
+from troubadour.cli.common import CannotRecord, unwinding_on_sigterm
 from troubadour.cli.objects import objects
 from troubadour.cli.simulated import simulated
 from troubadour.model.visible import visible
@@ -399,13 +397,8 @@ def _server(run: Run) -> Iterator[str]:
         return
     if run.dialect == "mysql" and (reason := missing()) is not None:
         raise CannotRecord(reason)
-    # The default action of SIGTERM would leave the server running.
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        with PrivateMariaDB() if run.dialect == "mysql" else _postgres(run) as server:
-            yield server.dsn
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with unwinding_on_sigterm(), PrivateMariaDB() if run.dialect == "mysql" else _postgres(run) as server:
+        yield server.dsn
 
 
 def _postgres(run: Run) -> EmbeddedPostgres:
