@@ -35,7 +35,9 @@ from troubadour.replay.store import Store
 from troubadour.replay.view import WitnessView
 
 LEVELS = ("read-committed", "snapshot", "strict-snapshot", "serializable", "strict-serializable")
-GENERAL = tuple(level.name for level in MODELLED.values() if level.dialect is None and not level.dirty)
+GENERAL = tuple(
+    level.name for level in MODELLED.values() if level.dialect is None and not level.dirty and not level.ordered
+)
 """Every level that is no product's and is modelled whole."""
 
 _OWN_LEVEL = {

@@ -24,6 +24,7 @@ from troubadour.audit.product import with_note
 from troubadour.audit.remarks import with_remarks
 from troubadour.audit.serial import audit_serial
 from troubadour.audit.stronger import explained_by_stronger
+from troubadour.audit.untimed import check_timestamps
 from troubadour.audit.untold import by_other_settings
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.audit.violation import blame, contradicted, decide_failure
@@ -237,6 +238,7 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
     report = progress or (lambda phase, done, total: None)
     with options.budget.step("reading statements"):
         unsupported = _prepare_all(problem, report)
+    check_timestamps(problem)
     if unsupported is not None:
         return undecided(problem, 0, unsupported)
     blamed = blame(Question(problem))

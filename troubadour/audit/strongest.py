@@ -29,9 +29,12 @@ class Standing:
 
 
 def levels_for(log: Log) -> tuple[str, ...]:
-    """The levels that a log can be held to: the general ones that are modelled whole, and its product's profiles."""
+    """The levels that a log can be held to: the general ones that are modelled whole, and its product's profiles. Those
+    that take the database's timestamps for true are asked for by name."""
     return tuple(
-        level.name for level in LEVELS.values() if not level.dirty and level.dialect in (None, log.header.dialect)
+        level.name
+        for level in LEVELS.values()
+        if not (level.dirty or level.ordered) and level.dialect in (None, log.header.dialect)
     )
 
 

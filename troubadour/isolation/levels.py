@@ -73,7 +73,9 @@ class Level:
     before it.
     `holds`: what a transaction writes or locks stays as it is until it ends, which only guides the search.
     `serial`: the transactions that ask for it stand in one serial order, beside the order of the commits:
-    what they read of one another, and missed, in just those states makes no circle."""
+    what they read of one another, and missed, in just those states makes no circle.
+    `ordered`: the order is that of the commit timestamps, equal ones either way; client times only place a transaction
+    that has none."""
 
     name: str
     scope: Scope
@@ -93,6 +95,7 @@ class Level:
     commits: bool = False
     holds: bool = False
     serial: bool = False
+    ordered: bool = False
 
     @property
     def own_states(self) -> bool:
@@ -253,6 +256,27 @@ _LEVELS = (
         real_time=True,
         implies=("serializable",),
         citation="C_SS: RMR, seq (paper §6.2); strict serializability of Crooks et al. 2017",
+    ),
+    Level(
+        "timestamp-snapshot",
+        Scope.TRANSACTION,
+        Horizon.START,
+        conflict=Conflict.VERSIONS,
+        real_time=False,
+        implies=("session-snapshot",),
+        citation="SESSION, INT, EXT, PREFIX, NOCONFLICT by timestamps (Chronos and Aion, Definitions 4 to 6)",
+        session=True,
+        ordered=True,
+    ),
+    Level(
+        "timestamp-serializable",
+        Scope.TRANSACTION,
+        Horizon.LATEST,
+        conflict=Conflict.NEVER,
+        real_time=False,
+        implies=("serializable",),
+        citation="RMR in the order of the commit timestamps (Aion-SER, section VI-A)",
+        ordered=True,
     ),
     Level(
         "postgres:read-committed",

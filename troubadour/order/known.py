@@ -51,7 +51,8 @@ class Relation:
 
 def is_orderly(level: Level) -> bool:
     """Whether a level is told by an order of events: each transaction sees a state, or each row is of one."""
-    return level.visible is Visible.STATE and level.scope is not Scope.STATEMENT and level.dialect is None
+    general = level.dialect is None and not level.ordered
+    return general and level.visible is Visible.STATE and level.scope is not Scope.STATEMENT
 
 
 def since_of(facts: Facts) -> Ints:

@@ -24,7 +24,8 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
     """Whether the first must stand before the second in every order that their levels allow."""
     first, second = problem.times[earlier], problem.times[later]
     level = problem.levels[later]
-    if level.real_time and precedes(first, second):
+    timed = first.commit is not None and second.commit is not None
+    if (level.real_time or (level.ordered and not timed)) and precedes(first, second):
         return True
     if level.horizon.at_start and in_snapshot(first, second):
         return True
@@ -184,7 +185,7 @@ def is_only_order(problem: Problem, last: int, before: Iterable[int]) -> bool:
         placed.add(earlier)
         first = earlier
     levels = [problem.levels[item] for item in (first, last)]
-    if not all(level.real_time or level.horizon.at_start for level in levels):
+    if not all(level.real_time or level.ordered or level.horizon.at_start for level in levels):
         return False
     others = (item for item in (*problem.committed, *problem.unknown) if item not in placed)
     return all(must_precede(problem, last, other) for other in others)

@@ -82,7 +82,6 @@ class Problem:
         self.initial = initial
         self.isolation = isolation
         self.order_recorded = order_recorded
-        self.order_exact = log.header.order == "exact"
         self.heuristics = heuristics or Heuristics()
         self.budget = budget or Budget()
         self.max_staleness = max_staleness
@@ -109,7 +108,9 @@ class Problem:
         self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
         self.reads_whole_states = all(level.scope is Scope.TRANSACTION for level in self.levels)
         self.has_own_states = any(level.scope is Scope.STATEMENT or level.acts for level in self.levels)
-        self.orders_versions = self.order_exact and any(level.horizon.latest for level in self.levels)
+        self._exact = log.header.order == "exact"
+        self.order_exact = self._exact or any(level.ordered for level in self.levels)
+        self.orders_versions = self._exact and any(level.horizon.latest for level in self.levels)
         self.orders_commits = any(level.commits for level in self.levels)
         self._one_by_one = any(level.locks or level.conflict is Conflict.COLUMNS for level in self.levels)
         if self.has_own_states and unknown:
@@ -336,8 +337,10 @@ class Problem:
         return all(s.results is None and s.affected is None and s.error is None for s in statements)
 
     def binds_commit_order(self, item: int) -> bool:
-        """Whether ``order: exact`` binds this transaction's place (not at the serializable levels)."""
-        return self.order_exact and not self.levels[item].horizon.latest
+        """Whether its commit timestamp binds this transaction's place: its level says so, or ``order: exact`` does (not
+        at the serializable levels)."""
+        level = self.levels[item]
+        return level.ordered or (self._exact and not level.horizon.latest)
 
 
 @dataclass(slots=True)

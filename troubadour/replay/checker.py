@@ -197,7 +197,9 @@ class Replay:
         if clash is not None:
             return step.refuse("keys", clash)
         keeps_locks = level.by_version and level.dialect is not None
-        self.timeline.append(times, level.real_time, level.at_start, level.session, level.commits, keeps_locks)
+        self.timeline.append(
+            times, level.real_time, level.at_start, level.session, level.commits, keeps_locks, level.ordered
+        )
         self.order.append(transaction.id)
         if self._closes:
             self._passed_on.append((state, hidden) if level.one_snapshot else None)
@@ -266,9 +268,9 @@ class Replay:
                 text = f"it comes after {self.order[-1]!r}, against the recorded order"
                 return Refusal(transaction.id, None, "order", text)
             self._last_rank = rank
-        if self._exact and not level.latest and times.commit is not None:
+        if (level.ordered or (self._exact and not level.latest)) and times.commit is not None:
             if self._last_commit is not None and times.commit < self._last_commit:
-                text = f"commit {times.commit} comes after commit {self._last_commit}, and the log's order is exact"
+                text = f"commit {times.commit} comes after commit {self._last_commit}, and their order is bound"
                 return Refusal(transaction.id, None, "order", text)
             self._last_commit = times.commit
         return None

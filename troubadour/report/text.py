@@ -67,6 +67,9 @@ LEVELS = {
     "serializable": "the transactions ran as if one after another, in some order",
     "session-serializable": "the transactions ran as if one after another, each session's in its order",
     "strict-serializable": "the transactions ran as if one after another, in an order that real time allows",
+    "timestamp-snapshot": "a transaction reads what had committed by its start timestamp, and writes no row that "
+    "another wrote meanwhile",
+    "timestamp-serializable": "the transactions ran as if one after another, in the order of their commit timestamps",
     "postgres:read-committed": "each statement reads one state, and writes the newest versions of the rows found in it",
     "postgres:repeatable-read": "a transaction reads the state at its first statement, and writes no row written since",
     "postgres:serializable": "as postgres:repeatable-read, and among themselves as if one after another",

@@ -172,7 +172,7 @@ def clocks(problem: Problem, level: Level, items: Sequence[int]) -> Iterator[Clo
         yield Clock("client", times, ("place", "returned"), ("place", "invoked"))
     if level.commits:
         yield Clock("commits", times, ("place", "answered"), ("place", "sent"))
-    if problem.order_exact and not level.horizon.latest:
+    if all(map(problem.binds_commit_order, items)):
         yield Clock("exact", times, ("place", "commit"), ("place", "commit"))
     if not level.horizon.at_start:
         return

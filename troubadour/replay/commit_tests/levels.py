@@ -24,7 +24,8 @@ class Level:
     state of its own. `acts`: statements that write or lock what they read do so in state i-1, the others read the
     snapshot. `locks`: what a query locks was not written after the snapshot, and the parent of a new reference is one
     that it sees. `commits`: it comes after all whose commit was answered before its own was sent. `serial`: those with
-    it have an order of their own in which each could have run after those before it, and seen what it saw."""
+    it have an order of their own in which each could have run after those before it, and seen what it saw. `ordered`:
+    those that have commit timestamps come in their order, the others where clients' times allow it."""
 
     name: str
     latest: bool
@@ -45,6 +46,7 @@ class Level:
     commits: bool = False
     by_column: bool = False
     serial: bool = False
+    ordered: bool = False
 
     @property
     def asks_times(self) -> bool:
@@ -83,6 +85,8 @@ LEVELS = {
         Level("serializable", True, True, False, False, False),
         Level("session-serializable", True, True, False, False, False, session=True),
         Level("strict-serializable", True, True, False, True, False),
+        Level("timestamp-snapshot", False, True, True, False, True, session=True, by_version=True, ordered=True),
+        Level("timestamp-serializable", True, True, False, False, False, ordered=True),
         Level(
             "postgres:read-committed",
             False,

@@ -178,6 +178,7 @@ class Timeline:
         "_commit",
         "_forgotten",
         "_newest",
+        "_ordered_invoked",
         "_sent",
         "_sessions",
         "_strict_asked",
@@ -199,6 +200,8 @@ class Timeline:
         self._by_sent: dict[str | None, list[tuple[int, int]]] = {}
         self._strict_start = _Highest()
         self._strict_invoked: dict[str | None, _Highest] = {}
+        self._ordered_invoked: dict[str | None, _Highest] = {}
+        """Of those that clients' times put only behind what has no commit timestamp."""
         self._strict_sent: dict[str | None, _Highest] = {}
         self._strict_asked: dict[str | None, _Highest] = {}
         self._strict_asked_no_start: dict[str | None, _Highest] = {}
@@ -212,6 +215,7 @@ class Timeline:
         session: bool = False,
         commits: bool = False,
         keeps_locks: bool = False,
+        ordered: bool = False,
     ) -> None:
         """Place the next transaction; the flags are its level's."""
         self._newest += 1
@@ -230,6 +234,11 @@ class Timeline:
         if real_time:
             self._strict_start.append(position, times.start)
             _of(self._strict_invoked, times.clock).append(position, times.invoked)
+        if ordered and times.commit is None:
+            self._strict_start.append(position, times.start)
+            _of(self._strict_invoked, times.clock).append(position, times.invoked)
+        elif ordered:
+            _of(self._ordered_invoked, times.clock).append(position, times.invoked)
         if commits:
             until = times.locked_at if keeps_locks and times.sent is None else times.sent
             _of(self._strict_sent, times.clock).append(position, until)
@@ -255,6 +264,10 @@ class Timeline:
                 return found
         if times.returned is not None and times.clock in self._strict_invoked:
             found = self._strict_invoked[times.clock].first_above(times.returned)
+            if found is not None:
+                return found
+        if times.commit is None and times.returned is not None and times.clock in self._ordered_invoked:
+            found = self._ordered_invoked[times.clock].first_above(times.returned)
             if found is not None:
                 return found
         if times.answered is not None and times.clock in self._strict_sent:
@@ -343,7 +356,10 @@ class Timeline:
         clock or a lower place in hint order. Returns the positions that are not asked for any more."""
         for sent in self._by_sent.values():
             del sent[: bisect_left(sent, (answer, 0))]
-        clients = (self._sent, self._strict_invoked, self._strict_sent, self._strict_asked, self._strict_asked_no_start)
+        clients = (
+            self._sent, self._strict_invoked, self._ordered_invoked, self._strict_sent, self._strict_asked,
+            self._strict_asked_no_start,
+        )  # fmt: skip
         for by_clock in clients:
             for highest in by_clock.values():
                 highest.forget(answer)
@@ -377,6 +393,7 @@ class Timeline:
         twin._sessions = {session: placed.copy() for session, placed in self._sessions.items()}
         twin._strict_start = self._strict_start.copy()
         twin._strict_invoked = _copies(self._strict_invoked)
+        twin._ordered_invoked = _copies(self._ordered_invoked)
         twin._strict_sent = _copies(self._strict_sent)
         twin._strict_asked = _copies(self._strict_asked)
         twin._strict_asked_no_start = _copies(self._strict_asked_no_start)

@@ -151,7 +151,8 @@ class Part:
         if asked.any():
             own = self._versions.made[asked]
             seen = self._parent[own]
-            clash = ~self._contents.equal(own, seen) & ~self._contents.equal(seen, own - 1)
+            changed = ~self._contents.equal(own, seen) & ~self._contents.equal(seen, own - 1)
+            clash = np.where(self._seen.asks.by_version[self._reader[asked] - 1], seen != own - 1, changed)
             yield from first_of(self._reader[asked][clash], "NWC", "it changes a key that changed after its snapshot")
 
     def _wrong_version_order(self) -> Iterator[Found]:

@@ -137,8 +137,7 @@ class _Judge:
             return self._refusal(min(wrong))
         idle = self._idle()
         wrong += overtaken(self._times, self._asks)
-        if self._log.header.order == "exact":
-            wrong += out_of_order(self._times, self._asks)
+        wrong += out_of_order(self._times, self._asks, exact=self._log.header.order == "exact")
         wrong += against_sessions(self._times, self._asks, self._states, self._reading.hidden)
         wrong += unclosed(self._asks, self._states, self._hidden)
         wrong += wrong_starts(self._times, self._asks, self._states, idle)
@@ -344,7 +343,10 @@ def _levels(log: ObjectLog, isolation: str | None) -> list[Level]:
 
 def _asks(log: ObjectLog, places: Ints, levels: list[Level]) -> Asks:
     own = np.array(log.levels, np.int64)[places]
-    names = ("latest", "one_snapshot", "write_conflict", "real_time", "at_start", "session", "sets", "closed")
+    names = (
+        "latest", "one_snapshot", "write_conflict", "real_time", "at_start", "session", "sets", "closed", "by_version",
+        "ordered",
+    )  # fmt: skip
     flags: list[Any] = [np.array([getattr(level, name) for level in levels], np.bool_)[own] for name in names]
     return Asks(*flags)
 

@@ -138,6 +138,8 @@ class Asks:
     session: Flags
     sets: Flags
     closed: Flags
+    by_version: Flags
+    ordered: Flags
 
 
 Found = tuple[int, str, str]
@@ -147,23 +149,30 @@ Found = tuple[int, str, str]
 def overtaken(times: Times, asks: Asks) -> Iterator[Found]:
     """Strict transactions placed before others that real time puts first."""
     text = "it was over before another began, but comes after it"
-    starts = _highest(np.where(asks.real_time, times.start, MISSING))
+    untimed = asks.ordered & (times.commit == MISSING)
+    starts = _highest(np.where(asks.real_time | untimed, times.start, MISSING))
     yield from first_at((times.commit != MISSING) & (_before(starts) > times.commit), "real-time", text)
     for mine in _clocks(times.clock):
         invoked = _highest(np.where(asks.real_time & mine, times.invoked, MISSING))
         late = mine & (times.returned != MISSING) & (_before(invoked) > times.returned)
         yield from first_at(late, "real-time", text)
+        # those in the order of their commits follow by clients' times only where one of the two has none
+        own = asks.ordered & mine
+        for has in (own & (times.commit == MISSING), own):
+            begun = _highest(np.where(has, times.invoked, MISSING))
+            late = mine & (times.returned != MISSING) & (_before(begun) > times.returned)
+            yield from first_at(late & (times.commit == MISSING) if has is own else late, "real-time", text)
         asked = _highest(np.where(asks.at_start & mine, times.asked, MISSING))
         without = np.where(asks.at_start & mine & (times.start == MISSING), times.asked, MISSING)
         bound = np.where(times.commit == MISSING, _before(asked), _before(_highest(without)))
         yield from first_at(mine & (times.answered != MISSING) & (bound > times.answered), "real-time", text)
 
 
-def out_of_order(times: Times, asks: Asks) -> Iterator[Found]:
-    """Commits that an exact order of the log has the other way round."""
-    bound = ~asks.latest & (times.commit != MISSING)
+def out_of_order(times: Times, asks: Asks, *, exact: bool) -> Iterator[Found]:
+    """Commits that an exact order of the log, or their level, has the other way round."""
+    bound = (asks.ordered | ~asks.latest if exact else asks.ordered) & (times.commit != MISSING)
     highest = _highest(np.where(bound, times.commit, MISSING))
-    text = "its commit comes after a later one, and the log's order is exact"
+    text = "its commit comes after a later one, and their order is bound"
     yield from first_at(bound & (_before(highest) > times.commit), "order", text)
 
 

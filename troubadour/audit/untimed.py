@@ -1,0 +1,40 @@
+"""Whether a log has the timestamps that its levels go by. Does not know what they mean there."""
+
+from __future__ import annotations
+
+from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.facts.sql.observations import may_write
+from troubadour.isolation.levels import Level
+from troubadour.model.log import LogError, TransactionId
+from troubadour.problem.problem import Problem
+
+
+def check_timestamps(problem: Problem) -> None:
+    """Raises LogError where a committed transaction that writes lacks a timestamp by which its level orders it."""
+    for item in problem.committed:
+        level, times = problem.levels[item], problem.times[item]
+        missing = missing_timestamp(level, times.start, times.commit)
+        if missing is not None and _writes(problem, item):
+            raise LogError(untimed(problem.transaction(item).id, missing, level))
+
+
+def missing_timestamp(level: Level, start: int | None, commit: int | None) -> str | None:
+    """The name of a timestamp that a writer at a level needs and that is not there; None for none."""
+    if not level.ordered:
+        return None
+    if commit is None:
+        return "commit"
+    return "start" if start is None and level.horizon.at_start else None
+
+
+def untimed(id: TransactionId, missing: str, level: Level) -> str:
+    """What is said of a writer without a timestamp."""
+    return f"transaction {id!r}: it writes, and has no {missing!r} timestamp, which {level.name} goes by"
+
+
+def _writes(problem: Problem, item: int) -> bool:
+    try:
+        statements = problem.prepared(item).statements
+    except UnsupportedStatement:
+        return False
+    return any(one.program is not None and may_write(one) for one in statements)
