@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended
 
 setup: $(STAMP)
 
@@ -38,6 +38,11 @@ slow: $(STAMP)
 # Search against the oracle, 10,000 random logs at every general level: hours. `make slow` has some of them.
 oracle: $(STAMP)
 	$(PY) -m tests.property.campaign --logs $(LOGS) --jobs $(WORKERS)
+
+# Every violation of the cases and small logs with transactions appended that it cannot see, and parts of random logs
+# beside the oracle. 15 minutes.
+appended: $(STAMP)
+	$(PY) -m pytest -q -n $(WORKERS) -m slow tests/property/test_appended.py tests/property/test_parts.py
 
 # Broken and hostile logs: none ends with a fault of the program, and every message is one line.
 fuzz: $(STAMP)

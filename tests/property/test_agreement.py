@@ -71,6 +71,15 @@ def audited(log: Log, level: str, recorded: bool, heuristics: Heuristics) -> Ver
     return audit(log, library(), options)
 
 
+@pytest.mark.parametrize("concretize", [True, False])
+def test_what_a_session_committed_is_seen_and_not_all_that_stands_before_it(concretize: bool) -> None:
+    log, level = random_log(1000022), "session-read-atomic"
+    answer = explain(log, library(), level, budget=400_000)
+    wide = Heuristics(window=8, concretize=concretize, stronger_first=False)
+    verdict = audited(log, level, False, wide)
+    assert difference(log, level, False, answer, verdict) is None, f"{verdict}\n{write(log)}"
+
+
 def test_all_combinations_of_heuristics_occur() -> None:
     for level in AUDITED:
         for recorded in (False, True):

@@ -20,6 +20,7 @@ from troubadour.audit.account.build import account_of
 from troubadour.audit.collector import rarely_collected
 from troubadour.audit.covered import Policy, audit_covered
 from troubadour.audit.executions import by_executions
+from troubadour.audit.parts import log_of, parts_with, told_of_whole
 from troubadour.audit.product import with_note
 from troubadour.audit.remarks import with_remarks
 from troubadour.audit.serial import audit_serial
@@ -38,7 +39,7 @@ from troubadour.isolation.levels import snapshots_of
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
 from troubadour.model.witness import GivenUp, Witness
-from troubadour.problem.budget import FEW, LONGER, SECOND, THOUSANDS, Budget
+from troubadour.problem.budget import FEW, LONGER, SECOND, THOROUGHLY, THOUSANDS, Budget
 from troubadour.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
@@ -61,7 +62,8 @@ class Options:
     violation says where the log is correct at the product's own profile. `accounts`: it names its anomaly and tells the
     chain of its dependencies. `timeout`: seconds by the clock; `effort`: seconds of an idle machine, counted in units
     of the `budget`, which is shared by all audits that are asked with it and tells what their steps spent. `lead`:
-    transactions that are suspected where the search decides nothing."""
+    transactions that are suspected where the search decides nothing. `parts`: of a log that is not decided, parts are
+    asked for that nothing else can have changed."""
 
     isolation: str | None = None
     order_recorded: bool = False
@@ -76,6 +78,7 @@ class Options:
     budget: Budget = field(default_factory=Budget)
     effort: float | None = None
     lead: tuple[TransactionId, ...] = ()
+    parts: bool = True
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
@@ -256,7 +259,24 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
             verdict = blame(Question(problem, suspects=suspects)) or verdict
     if verdict.status is Status.UNDECIDED:
         verdict = by_executions(problem, 2 * THOUSANDS) or verdict
+    if verdict.status is Status.UNDECIDED and options.parts:
+        verdict = _by_parts(problem, verdict, options) or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
+
+
+def _by_parts(problem: Problem, verdict: Verdict, options: Options) -> Verdict | None:
+    """A violation of the log that is one of a part of it, with the first transaction that was not explained."""
+    if verdict.statement is not None or verdict.verified_prefix >= len(problem.committed):
+        return None
+    failing = problem.committed[verdict.verified_prefix]
+    own = replace(options, isolation=problem.isolation, lead=(), parts=False)
+    with options.budget.step("a part of the log") as tally, options.budget.within(effort=THOROUGHLY):
+        for items in parts_with(problem, failing):
+            found = _decided(log_of(problem, items), problem.library, own, None)
+            if found.status is Status.VIOLATION:
+                tally.helped += 1
+                return told_of_whole(problem, found)
+    return None
 
 
 FOR_THE_LEAD = 0.25

@@ -167,7 +167,7 @@ class RowPrograms:
         for part in found.joined:
             told = told_by(statement, (part,), self.tables)
             shape = self._shape(part, statement.arguments)
-            places = self._places(part, statement.arguments)
+            places = self.places(part, statement.arguments)
             step = Step(statement.index, part, statement.arguments, shape, places, told)
             program.steps.append(step)
         self.local += bool(found.joined)
@@ -184,7 +184,7 @@ class RowPrograms:
         for whole in found.parts:
             part = whole.strict if self._strict and whole.strict is not None else whole
             try:
-                places = self._places(part, statement.arguments)
+                places = self.places(part, statement.arguments)
             except Unsupported:
                 self._give_up(program, statement)
                 return
@@ -232,7 +232,7 @@ class RowPrograms:
         part, shape = self._cascades[name]
         return Step(statement.index, part, (), shape, None, Told())
 
-    def _places(self, part: Part, arguments: Arguments) -> frozenset[Key] | None:
+    def places(self, part: Part, arguments: Arguments) -> frozenset[Key] | None:
         """The places of the rows that a part may touch; None for any. Raises Unsupported where that of a new row is not
         told."""
         keys = keys_of(part, arguments, self.tables.keys[part.table])

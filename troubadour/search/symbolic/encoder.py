@@ -103,8 +103,11 @@ class Encoder:
             encoded = self._checked_run(item, low, high, masked)
             encoded.guards.extend(chains(encoded.view.sees))
         elif sees_a_set(self.problem, item):
-            oldest = self.problem.oldest(self.trace.states.length)
-            encoded = self._checked_run(item, low if window is not None else oldest, high, masked)
+            # what its session committed before is seen, and not all that stands before that (see `closed`)
+            low = self.problem.oldest(self.trace.states.length)
+            if window is not None:
+                low = max(low, high - window)
+            encoded = self._checked_run(item, low, high, masked)
             encoded.guards.extend(closed(self, encoded))
         else:
             encoded = self._by_cases(item, low, high, masked)
