@@ -233,7 +233,9 @@ def _with_one_miss(cycle: Sequence[Link], place: int) -> str:
         if miss.predicate:
             return "phantom"
         if other.row == miss.row:
-            return "non-repeatable-read"
+            # one answer cannot be two reads: of a set or a counter it has a part of what the other wrote
+            same = miss.statement is not None and other.statement == miss.statement
+            return "fractured-read" if same else "non-repeatable-read"
         # the newer state first, then the older one
         fractured = (other.statement or 0) <= (miss.statement or 0)
         return "fractured-read" if fractured else "read-skew"

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from troubadour.facts.objects.accesses import NEVER, Flags, Ints, column, heads, ranks
+from troubadour.facts.objects.accesses import NEVER, Flags, Ints, column, heads, ranks, spans
 from troubadour.facts.objects.facts import BLIND, Facts
 from troubadour.isolation.levels import Level, Scope, Visible
 from troubadour.model.log import Begin
@@ -60,7 +60,8 @@ def since_of(facts: Facts) -> Ints:
     since = ranks(facts.accesses.log)
     writer = facts.writer(facts.reads.version)
     chosen = writer >= 0
-    reader, writer = facts.reads.txn[chosen], writer[chosen]
+    reader = np.concatenate((facts.reads.txn[chosen], facts.sees.txn))
+    writer = np.concatenate((writer[chosen], facts.accesses.visit_txn[facts.sees.visit]))
     while True:
         earlier = np.flatnonzero(since[reader] < since[writer])
         if not len(earlier):
@@ -241,20 +242,85 @@ class _Maker:
             some = some[last[accesses.visit[reads.at[some]]] < 0]
         self.add(reads.txn[some], number[reads.version[some]], self.since[reads.txn[some]], Why.RW, reads.at[some])
 
-    def misses(self) -> None:
-        """A reader took its snapshot after the commits that it sees, and before those that it misses."""
-        sees = self.facts.sees
+    def sees(self) -> None:
+        """A reader took its snapshot (where each row is of a state, made its commit) after the commits that it sees."""
+        sees, since = self.facts.sees, self.since
         writer = self.facts.accesses.visit_txn[sees.visit]
         chosen = writer != sees.txn
         reader, writer = sees.txn[chosen], writer[chosen]
-        weight = np.maximum(self.since[reader], self.since[writer])
+        weight = np.maximum(since[reader], since[writer])
         self.add(self.commit(writer), reader, weight, Why.WR, sees.at[chosen])
-        misses = self.facts.misses
+
+    def misses(self) -> None:
+        """A reader took its snapshot before the commits that it misses."""
+        misses, since = self.facts.misses, self.since
         writer = self.facts.accesses.visit_txn[misses.visit]
         chosen = writer != misses.txn
         reader, writer = misses.txn[chosen], writer[chosen]
-        weight = np.maximum(self.since[reader], self.since[writer])
+        weight = np.maximum(since[reader], since[writer])
         self.add(reader, self.commit(writer), weight, Why.RW, misses.at[chosen])
+        tails = self.facts.tails
+        if not len(tails.txn):
+            return
+        # a bead for each place: it comes before what stands there, and before the bead of the next place
+        count = len(tails.ends)
+        first = self.beads(count)
+        beads = first + np.arange(count)
+        self.add(tails.txn, first + tails.place, since[tails.txn], Why.RW, tails.at)
+        goes_on = np.flatnonzero(~tails.ends)
+        self.add(beads[goes_on], beads[goes_on] + 1, np.zeros(len(goes_on), np.int64), Why.INSIDE)
+        writer = self.facts.accesses.visit_txn[tails.visits]
+        self.add(np.repeat(beads, np.diff(tails.first)), self.commit(writer), since[writer], Why.INSIDE)
+
+    def counts(self) -> None:
+        """Reads of counters that only grow, from less to more, and between them those that read and then add."""
+        counts, since = self.facts.counts, self.since
+        many = len(counts.cell_of)
+        if not many:
+            return
+        # by group three beads: behind all that read no more, before all that read no less, and behind those that read
+        # as much and add nothing
+        less, more, same = (self.beads(many) for _ in range(3))
+        self.add(counts.txn, less + counts.group, since[counts.txn], Why.RW, counts.at)
+        self.add(more + counts.group, counts.txn, since[counts.txn], Why.WR, counts.at)
+        group = np.flatnonzero(counts.cell_of[1:] == counts.cell_of[:-1])
+        none = np.zeros(len(group), np.int64)
+        for source, target in ((less, less), (more, more), (less, more)):
+            self.add(source + group, target + group + 1, none, Why.INSIDE)
+        txn = self.facts.accesses.visit_txn[counts.visit]
+        next_ = np.minimum(counts.based + 1, many - 1)
+        followed = (next_ > counts.based) & (counts.cell_of[next_] == counts.cell_of[counts.based])
+        self.add(self.commit(txn[followed]), more + next_[followed], since[txn[followed]], Why.INSIDE)
+        pure = ~np.isin(counts.at, counts.by)
+        self.add(counts.txn[pure], same + counts.group[pure], since[counts.txn[pure]], Why.RW, counts.at[pure])
+        self.add(same + counts.based, self.commit(txn), since[txn], Why.INSIDE)
+        self._between(txn)
+        self._added_twice(txn)
+
+    def _between(self, txn: Ints) -> None:
+        """Reads of more than a transaction read, and less than it left."""
+        counts, since = self.facts.counts, self.since
+        lengths = counts.beyond - counts.based - 1
+        change = np.repeat(np.arange(len(lengths)), lengths)
+        group = spans(counts.based + 1, lengths)
+        order = np.argsort(counts.group, kind="stable")
+        # one read of each number shows it
+        read = order[np.searchsorted(counts.group[order], group)]
+        reader, writer = counts.txn[read], txn[change]
+        weight = np.maximum(since[reader], since[writer])
+        self.add(reader, self.commit(writer), weight, Why.RW, counts.at[read])
+
+    def _added_twice(self, txn: Ints) -> None:
+        """Transactions that read the same and added: whichever comes first, another misses it and is to follow it."""
+        counts, since = self.facts.counts, self.since
+        order = np.lexsort((since[txn], counts.based))
+        based = counts.based[order]
+        first = heads(based) if len(based) else np.zeros(0, np.bool_)
+        head = order[np.flatnonzero(first)[np.cumsum(first) - 1]] if len(based) else order
+        others, head = order[~first], head[~first]
+        weight = np.maximum(since[txn[others]], since[txn[head]])
+        self.add(txn[others], self.commit(txn[head]), weight, Why.RW, counts.by[others])
+        self.add(self.commit(txn[head]), txn[others], weight, Why.WW, counts.by[head])
 
     # sessions and times
 
@@ -338,9 +404,11 @@ def known_order(facts: Facts, level: Level) -> Relation:
     """The edges that hold at a level, for which `is_orderly` holds."""
     maker = _Maker(facts, level)
     maker.reads()
+    maker.sees()
     if level.scope is not Scope.ROW:
         maker.successions()
         maker.misses()
+        maker.counts()
     if level.session:
         maker.sessions()
     if level.real_time:

@@ -14,26 +14,34 @@ import numpy as np
 from troubadour.isolation.anomalies import Kind, is_forbidden
 from troubadour.isolation.levels import Level
 from troubadour.model.log import Begin
-from troubadour.model.objects import ABORTED, APPEND, COMMITTED, MISSING, READ, UNREAD, WRITE, ObjectLog
+from troubadour.model.objects import ABORTED, ADD, APPEND, COMMITTED, INC, MISSING, READ, UNREAD, WRITE, ObjectLog
 
 
 @dataclass(frozen=True, slots=True)
 class DependencyLink:
     """`earlier` comes before `later` (places of the log). `at`: the operation that read, a position in the log's
-    columns (-1 where sessions or times say it); `by`: the transaction that read, where it is neither, else -1."""
+    columns (-1 where sessions or times say it); `by`: the transaction that read, where it is neither, else -1. `more`:
+    an operation by which `later` read more of a counter than `earlier` did, so that it sees something that `earlier`
+    misses (-1: none)."""
 
     kind: Kind
     earlier: int
     later: int
     at: int = -1
     by: int = -1
+    more: int = -1
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Of the dependencies that it stands for."""
+        return (self.kind,) if self.more < 0 else (self.kind, Kind.WR)
 
 
 def is_shown(log: ObjectLog, level: Level, circle: Sequence[DependencyLink]) -> bool:
     """Whether each link follows from the log at a level, and the level forbids such a circle."""
     if any(link.later != circle[(place + 1) % len(circle)].earlier for place, link in enumerate(circle)):
         return False
-    if not is_forbidden(level, [link.kind for link in circle]):
+    if not is_forbidden(level, [kind for link in circle for kind in link.kinds]):
         return False
     checker = _Checker(log, level)
     return all(checker.holds(link) for link in circle)
@@ -53,10 +61,20 @@ class _Checker:
                 return self._in_session(link)
             case Kind.REAL_TIME:
                 return self._in_time(link)
+            case Kind.WR if self._is_set(link.at):
+                return self._has(link)
+            case Kind.RW if self._is_set(link.at):
+                return self._lacks(link)
+            case Kind.WR if self._is_counter(link.at):
+                return self._counts(link)
             case Kind.WR:
                 return self._reads(link)
+            case Kind.RW if self._is_counter(link.at):
+                return self._counts_less(link)
             case Kind.RW:
                 return self._misses(link.earlier, link.later, link.at)
+            case Kind.WW if self._is_counter(link.at):
+                return self._counts_twice(link)
             case Kind.WW:
                 return self._follows(link)
 
@@ -88,7 +106,7 @@ class _Checker:
 
     def _changes(self, txn: int, at: int) -> list[int]:
         log = self._log
-        return [log.values[one] for one in self._visit(txn, at) if log.kinds[one] in (WRITE, APPEND)]
+        return [log.values[one] for one in self._visit(txn, at) if log.kinds[one] in (WRITE, APPEND, ADD)]
 
     def _writers(self, at: int) -> list[int]:
         """The transactions that did not abort and change the key of an operation."""
@@ -150,6 +168,104 @@ class _Checker:
             return False
         wrote = self._changes(link.earlier, link.at)
         return bool(wrote) and set(wrote) <= set(base) and self._is_plain(link.at)
+
+    # sets
+
+    def _is_set(self, at: int) -> bool:
+        return self._log.objects[self._log.subjects[at]].type == "set"
+
+    def _shown(self, at: int) -> set[int] | None:
+        """The elements that a read shows; None where it shows nothing."""
+        log = self._log
+        known = log.kinds[at] == READ and log.values[at] != UNREAD
+        return set(log.sequences.at(log.values[at])) if known else None
+
+    def _has(self, link: DependencyLink) -> bool:
+        """Whether a read has an element that one transaction alone can have added before."""
+        at, log = link.at, self._log
+        told = self._shown(at)
+        if told is None or self._reader(at) != link.later:
+            return False
+        own = {log.values[one] for one in self._visit(link.later, at) if one < at and log.kinds[one] != READ}
+        told -= own | set(log.sequences.at(log.objects[log.subjects[at]].initial(log.keys[at])))
+        told &= {*self._changes(link.earlier, at)}
+        others = {
+            value
+            for one in self._writers(at)
+            if one not in (link.earlier, link.later)
+            for value in self._changes(one, at)
+        }
+        return bool(told - others)
+
+    def _lacks(self, link: DependencyLink) -> bool:
+        """Whether a read lacks an element that a transaction added."""
+        told = self._shown(link.at)
+        if told is None or self._reader(link.at) != link.earlier or link.earlier == link.later:
+            return False
+        return bool({*self._changes(link.later, link.at)} - told)
+
+    # counters to which all add in one direction
+
+    def _is_counter(self, at: int) -> bool:
+        return self._log.objects[self._log.subjects[at]].type == "counter"
+
+    def _number(self, code: int) -> int:
+        value = self._log.codes.value(code)
+        assert isinstance(value, int)
+        return value
+
+    def _sign(self, at: int) -> int:
+        """1 where all that change the counter of an operation add to it, -1 where all take from it, else 0; 0 too where
+        a change may act on an older version, as one that leaves what it saw may."""
+        added = [self._added(one, at) for one in self._writers(at)] if self._grows else []
+        return int(bool(added) and min(added) > 0) - int(bool(added) and max(added) < 0)
+
+    def _added(self, txn: int, at: int, before: int | None = None) -> int:
+        log = self._log
+        own = [one for one in self._visit(txn, at) if log.kinds[one] == INC and (before is None or one < before)]
+        return sum(self._number(log.values[one]) for one in own)
+
+    def _count(self, txn: int, at: int) -> int | None:
+        """What a transaction saw of a counter, without what it had added itself, by the read `at`."""
+        log = self._log
+        if self._reader(at) != txn or log.kinds[at] != READ or log.values[at] == UNREAD:
+            return None
+        return self._number(log.values[at]) - self._added(txn, at, at)
+
+    def _counts_of(self, txn: int, at: int) -> list[int]:
+        """What a transaction saw of the counter of an operation."""
+        found = (self._count(txn, one) for one in self._visit(txn, at))
+        return [one for one in found if one is not None]
+
+    def _counts(self, link: DependencyLink) -> bool:
+        """Whether a reader has more than was there when another one read, which then added."""
+        sign, seen = self._sign(link.at), self._count(link.later, link.at)
+        if not sign or seen is None or not self._added(link.earlier, link.at):
+            return False
+        return any(sign * seen > sign * one for one in self._counts_of(link.earlier, link.at))
+
+    def _counts_less(self, link: DependencyLink) -> bool:
+        """Whether a reader has less than another one has, or than one left that read and then added."""
+        sign, seen = self._sign(link.at), self._count(link.earlier, link.at)
+        if not sign or seen is None or link.earlier == link.later:
+            return False
+        if link.more >= 0:
+            other = self._count(link.later, link.more)
+            same = (
+                self._log.subjects[link.more] == self._log.subjects[link.at]
+                and self._log.keys[link.more] == self._log.keys[link.at]
+            )
+            return same and other is not None and sign * seen < sign * other
+        added = self._added(link.later, link.at)
+        return any(sign * seen < sign * (one + added) for one in self._counts_of(link.later, link.at))
+
+    def _counts_twice(self, link: DependencyLink) -> bool:
+        """Whether two transactions read the same of a counter and then added to it."""
+        both = (link.earlier, link.later)
+        if not self._sign(link.at) or not all(self._added(one, link.at) for one in both):
+            return False
+        first, second = (self._counts_of(one, link.at) for one in both)
+        return bool({*first} & {*second})
 
     def _misses(self, reader: int, writer: int, at: int) -> bool:
         """Whether a read is of a version before one that another transaction certainly makes later."""

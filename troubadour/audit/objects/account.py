@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from troubadour.facts.objects.facts import Facts, Fault
-from troubadour.facts.objects.register import shown
+from troubadour.facts.objects.names import shown
 from troubadour.isolation.advice import advice
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, Link, classify
 from troubadour.model.account import ANSWERS_ALONE, Account, Edge
@@ -24,8 +24,8 @@ class Finding:
 
 def account_of_circle(log: ObjectLog, circle: Sequence[DependencyLink]) -> Finding:
     """Of transactions that come before one another in a circle."""
-    links = [_link(log, one) for one in circle]
-    writes = [_writes(log, one.earlier) for one in circle]
+    links = [link for one in circle for link in _of(log, one)]
+    writes = [_writes(log, one.earlier) for one in circle for _ in one.kinds]
     anomaly = classify(links, writes=writes)
     chain = tuple(_edge(log, one) for one in circle)
     return Finding(_account(log, anomaly, chain), "; ".join(edge.text for edge in chain))
@@ -64,6 +64,13 @@ def _account(log: ObjectLog, anomaly: Anomaly, chain: tuple[Edge, ...]) -> Accou
     )
 
 
+def _of(log: ObjectLog, one: DependencyLink) -> list[Link]:
+    if one.more < 0:
+        return [_link(log, one)]
+    # some transaction between both that is not known
+    return [_link(log, one), Link(Kind.WR, _key(log, one.more), statement=one.more - log.first[one.later])]
+
+
 def _link(log: ObjectLog, one: DependencyLink) -> Link:
     if one.at < 0:
         return Link(Kind(one.kind))
@@ -94,10 +101,17 @@ def _edge(log: ObjectLog, one: DependencyLink) -> Edge:
         return Edge("real-time", *ids, f"{text}it was over before {later} began")
     key, seen = _key(log, one.at), shown(log.seen(one.at))
     table = log.objects[log.subjects[one.at]].name
+    if one.more >= 0:
+        text += (
+            f"{earlier} read {seen} of {key}, and {later} read {shown(log.seen(one.more))}, to which all add in one way"
+        )
+        return Edge("rw", *ids, text, one.at - log.first[one.earlier], table, None, key, False, seen)
     wrote = _wrote(log, one.later if one.kind is not Kind.WR else one.earlier, one.at)
     if one.kind is Kind.WR:
         statement = one.at - log.first[one.later]
-        text += f"{later}'s operation {statement + 1} read {seen} of {key}, which {earlier} wrote"
+        grows = log.objects[log.subjects[one.at]].type in ("set", "counter")
+        text += f"{later}'s operation {statement + 1} read {seen} of {key}"
+        text += f", with what {earlier} added there, {wrote}" if grows else f", which {earlier} wrote"
         return Edge(
             "wr", *ids, text, statement, table, None, key, False, seen, ids[0], _status(log, one.earlier), wrote
         )
@@ -121,4 +135,8 @@ def _wrote(log: ObjectLog, txn: int, op: int) -> str | None:
         for at in range(log.first[txn], log.first[txn + 1])
         if log.kinds[at] != READ and log.keys[at] == log.keys[op] and log.subjects[at] == log.subjects[op]
     ]
-    return shown(log.seen(same[-1])) if same else None
+    if not same:
+        return None
+    if log.objects[log.subjects[op]].type == "set":
+        return shown(tuple(dict.fromkeys(log.codes.value(log.values[at]) for at in same)))
+    return shown(log.seen(same[-1]))

@@ -31,6 +31,7 @@ from troubadour.model.verdict import CoreScope, Coverage, Status, Verdict
 from troubadour.model.verdict import Scope as Excluded
 from troubadour.model.witness import RowRead, TransactionView, Views, Witness
 from troubadour.order.arrays import lightest, shortest_circle
+from troubadour.order.counted_times import out_of_time
 from troubadour.order.known import Relation, Why, is_orderly, known_order
 from troubadour.problem.budget import SOME
 from troubadour.proof.dependencies import DependencyLink, is_shown
@@ -44,6 +45,8 @@ FEW_ENOUGH = 3
 """Transactions of a shortest circle of which each is needed: fewer make none."""
 
 NOT_MINIMAL = "the core contradicts itself, but could not be shown to be minimal"
+
+ASSUMED = "of the rest of the log the core takes what others wrote to the keys that it names, whatever they read"
 
 UNEXPLAINED = "that all before the failing transaction can be explained was not shown"
 
@@ -167,10 +170,11 @@ class _Decision:
     def _first_fault(self, facts: Facts, relation: Relation) -> tuple[int, Fault] | None:
         """The fault that the shortest prefix has, with its number of committed transactions."""
         found: tuple[int, Fault] | None = None
-        for fault in facts.faults:
+        timed = out_of_time(facts) if self.level.real_time else []
+        for fault in (*facts.faults, *timed):
             if (fault.one_view and self.level.scope is Scope.ROW) or (self.level.dirty and not fault.dirty):
                 continue
-            since = int(relation.since[fault.txn])
+            since = max(int(relation.since[fault.txn]), fault.since)
             if since < NEVER and (found is None or since < found[0]):
                 found = since, fault
         return found
@@ -199,17 +203,35 @@ class _Decision:
         if not is_shown(self.log, self.level, circle):
             return None
         members = {link.earlier for link in circle} | {link.by for link in circle if link.by >= 0}
-        self._confirm(members, [link.at for link in circle if link.at >= 0])
+        told = [at for link in circle for at in (link.at, link.more) if at >= 0]
+        self._confirm(members, told)
         if len(members) > FEW_ENOUGH or any(link.by >= 0 for link in circle):
             notes = (*notes, NOT_MINIMAL)
+        if self._have_others(members, told):
+            notes = (*notes, ASSUMED)
         return self._violation(weight, members, account_of_circle(self.log, circle), notes)
 
     def _refuted_by_fault(self, facts: Facts, notes: tuple[str, ...], weight: int, fault: Fault) -> Verdict | None:
-        members = {fault.txn}
+        members = {fault.txn, *fault.others}
         if fault.writer >= 0 and self.log.statuses[fault.writer] != ABORTED:
             members.add(fault.writer)
-        self._confirm(members | {fault.writer} - {-1}, [int(facts.accesses.op[fault.at])])
+        told = [int(facts.accesses.op[fault.at])]
+        self._confirm(members | {fault.writer} - {-1}, told)
+        if fault.anomaly != "internal-inconsistency" and self._have_others(members, told):
+            notes = (*notes, ASSUMED)
         return self._violation(weight, members, account_of_fault(self.log, facts, fault), notes)
+
+    def _have_others(self, members: set[int], operations: list[int]) -> bool:
+        """Whether others than the members, that did not abort, change the keys of some operations."""
+        log = self.log
+        change = np.frombuffer(log.kinds, np.uint8) != READ
+        keys, subjects = np.frombuffer(log.keys, np.int64), np.frombuffer(log.subjects, np.uint16)
+        for at in set(operations):
+            places = np.flatnonzero(change & (keys == log.keys[at]) & (subjects == log.subjects[at]))
+            owners = np.unique(np.searchsorted(np.frombuffer(log.first, np.int64), places, side="right") - 1).tolist()
+            if any(owner not in members and log.statuses[owner] != ABORTED for owner in owners):
+                return True
+        return False
 
     def _confirm(self, members: set[int], operations: list[int]) -> None:
         """Decide the core a second time. Raises Disagreement."""
@@ -306,23 +328,27 @@ def _links(facts: Facts, relation: Relation, edges: list[int]) -> list[Dependenc
     start = next(n for n, one in enumerate(ways) if owner[links.source[one]] >= 0)
     ways = ways[start:] + ways[:start]
     found: list[DependencyLink] = []
-    told: int = -1
     begun = -1
+    told: list[int] = []
     for one in ways:
         source, target = int(owner[links.source[one]]), int(owner[links.target[one]])
         if source >= 0:
-            begun, told = source, -1
-        if told < 0 and relation.why[one] != Why.INSIDE:
-            told = one
-        if target < 0 or told < 0:
+            begun, told = source, []
+        if relation.why[one] != Why.INSIDE:
+            told.append(one)
+        if target < 0 or not told:
             continue
-        at = int(relation.at[told])
-        op = -1 if at < 0 else int(facts.accesses.op[at])
-        found.append(
-            DependencyLink(Kind(_KINDS[Why(int(relation.why[told]))]), begun, target, op, int(relation.by[told]))
-        )
-        told = -1
+        # of a counter two reads tell it: what one misses the other one has
+        first, last = told[0], told[-1]
+        at, more = (_operation(facts, relation, edge) for edge in (first, last))
+        kind = Kind(_KINDS[Why(int(relation.why[first]))])
+        found.append(DependencyLink(kind, begun, target, at, int(relation.by[first]), -1 if last == first else more))
     return found
+
+
+def _operation(facts: Facts, relation: Relation, edge: int) -> int:
+    at = int(relation.at[edge])
+    return -1 if at < 0 else int(facts.accesses.op[at])
 
 
 def _witness(log: ObjectLog, reading: Reading, isolation: str | None) -> Witness:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from troubadour.facts.objects.accesses import Accesses, Ints
+from troubadour.facts.objects.accesses import Accesses, Flags, Ints
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -23,7 +23,9 @@ class Fault:
     """An answer that no order explains. `anomaly` is its name in `isolation.anomalies`, `txn` the transaction that
     read, `at` its operation (an index of the accesses), `writer` a transaction that it has to do with (-1: none) and
     `with_reader` another reader (-1: none). `one_view`: it is none where each operation reads a state of its own;
-    `dirty`: it is one even where versions that were never committed may be read. `text` says it in a sentence."""
+    `dirty`: it is one even where versions that were never committed may be read. `text` says it in a sentence. `since`:
+    the least prefix, by its committed transactions, that has all which it hangs on besides, and `others` the
+    transactions of which it hangs besides."""
 
     anomaly: str
     txn: int
@@ -33,6 +35,8 @@ class Fault:
     with_reader: int = -1
     one_view: bool = False
     dirty: bool = False
+    since: int = 0
+    others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,51 @@ class Misses:
 
 
 @dataclass(frozen=True, slots=True)
+class Tails:
+    """Reader `txn`, by its operation `at`, sees nothing that stands at `place` or behind it. At place p stands what
+    the visits `visits[first[p]:first[p + 1]]` left, for good; `ends[p]`: nothing is behind it."""
+
+    txn: Ints = field(default_factory=lambda: NOTHING)
+    at: Ints = field(default_factory=lambda: NOTHING)
+    place: Ints = field(default_factory=lambda: NOTHING)
+    first: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
+    visits: Ints = field(default_factory=lambda: NOTHING)
+    ends: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Reads of counters to which all add in one direction, where every change acts on the newest version.
+
+    By visit that read: `txn`, its operation `at`, and `group`: what was there by then, numbered by cell, and from less
+    to more of what was added. By group: `cell_of`. By visit that read and changes: `visit`, its operation `by` that
+    read, the group `based` of that, and `beyond`, the first group of as much as it left, or more."""
+
+    txn: Ints = field(default_factory=lambda: NOTHING)
+    at: Ints = field(default_factory=lambda: NOTHING)
+    group: Ints = field(default_factory=lambda: NOTHING)
+    cell_of: Ints = field(default_factory=lambda: NOTHING)
+    visit: Ints = field(default_factory=lambda: NOTHING)
+    based: Ints = field(default_factory=lambda: NOTHING)
+    beyond: Ints = field(default_factory=lambda: NOTHING)
+    by: Ints = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Reads of counters, where every change acts on the newest version: reader `txn`, its operation `at`, `off`: by how
+    much what it saw is above what was there at first, and that, `first`. `visit` of those that add something, and
+    `net`, what."""
+
+    txn: Ints = field(default_factory=lambda: NOTHING)
+    at: Ints = field(default_factory=lambda: NOTHING)
+    off: Ints = field(default_factory=lambda: NOTHING)
+    first: Ints = field(default_factory=lambda: NOTHING)
+    visit: Ints = field(default_factory=lambda: NOTHING)
+    net: Ints = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
 class Choices:
     """Reads of several possible versions: those of read i are `versions[first[i]:first[i + 1]]`."""
 
@@ -78,13 +127,16 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All of it. `sees` and `misses` are of what stays for good."""
+    """All of it. `sees`, `misses` and `tails` are of what stays for good."""
 
     accesses: Accesses
     reads: Reads
     successions: Successions
     sees: Misses
     misses: Misses
+    tails: Tails
+    counts: Counts
+    sums: Sums
     choices: Choices
     faults: tuple[Fault, ...]
 

@@ -5,25 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from troubadour.facts.objects.accesses import Ints, accesses_of, ranks
-from troubadour.facts.objects.facts import Facts, Reads, Successions
+from troubadour.facts.objects.counter import counter_facts
+from troubadour.facts.objects.facts import Facts, Misses, Reads, Successions
 from troubadour.facts.objects.list import list_facts
 from troubadour.facts.objects.register import register_facts
+from troubadour.facts.objects.set import set_facts
 from troubadour.model.objects import ObjectLog
 
 
 def facts_of(log: ObjectLog, *, grows: bool) -> Facts:
-    """All that the answers tell. `grows`: every append extends the newest list."""
+    """All that the answers tell. `grows`: every append extends the newest list, and every inc the newest number."""
     accesses = accesses_of(log)
     reads, successions, choices, faults = register_facts(accesses)
     lists = list_facts(accesses, ranks(log), grows=grows)
+    sets = set_facts(accesses)
+    counters = counter_facts(accesses, grows=grows)
     return Facts(
         accesses=accesses,
         reads=Reads(*_joined(reads, lists.reads, "txn", "at", "version")),
         successions=Successions(*_joined(successions, lists.successions, "earlier", "later", "by", "at", "differs")),
-        sees=lists.sees,
-        misses=lists.misses,
+        sees=Misses(*_joined(lists.sees, sets.sees, "txn", "at", "visit")),
+        misses=Misses(*_joined(lists.misses, sets.misses, "txn", "at", "visit")),
+        tails=sets.tails,
+        counts=counters.counts,
+        sums=counters.sums,
         choices=choices,
-        faults=(*faults, *lists.faults),
+        faults=(*faults, *lists.faults, *sets.faults, *counters.faults),
     )
 
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from troubadour.facts.objects.accesses import NEVER, Accesses, Flags, Ints, column, heads, spans
 from troubadour.facts.objects.facts import BLIND, Fault, Misses, Reads, Successions
-from troubadour.facts.objects.register import named, shown
-from troubadour.model.objects import ABORTED, APPEND
+from troubadour.facts.objects.names import aborted_writer, named, shown
 
 PORTION = 1 << 22
 """Items that are compared at once, about."""
@@ -428,13 +427,11 @@ class _Maker:
         subject, key = int(accesses.subject[cell]), int(accesses.key[cell])
         here = f"it read {item} in {named(accesses, reader)}"
         txn = int(accesses.txn[reader])
-        for place in (one for one, status in enumerate(log.statuses) if status == ABORTED):
-            for one in range(log.first[place], log.first[place + 1]):
-                same = log.subjects[one] == subject and log.keys[one] == key and log.values[one] == value
-                if same and log.kinds[one] == APPEND:
-                    text = f"{here}, which only {log.ids[place]!r} appended, and that aborted"
-                    self.found.faults.append(Fault("aborted-read", txn, reader, text, place))
-                    return
+        aborted = aborted_writer(log, subject, key, value)
+        if aborted >= 0:
+            text = f"{here}, which only {log.ids[aborted]!r} appended, and that aborted"
+            self.found.faults.append(Fault("aborted-read", txn, reader, text, aborted))
+            return
         text = f"{here}, which nothing appended"
         self.found.faults.append(Fault("garbage-read", txn, reader, text, dirty=True))
 

@@ -10,10 +10,8 @@ import numpy as np
 
 from troubadour.facts.objects.accesses import Accesses, Ints, heads, spans
 from troubadour.facts.objects.facts import Choices, Fault, Reads, Successions
-from troubadour.model.objects import ABORTED, NOTHING, READ, ObjectLog
-
-FAULTS = 1000
-"""Reads of no version that are told of, the first of them."""
+from troubadour.facts.objects.names import aborted_writer, named, shown, soonest
+from troubadour.model.objects import NOTHING, ObjectLog
 
 
 def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, list[Fault]]:
@@ -26,7 +24,7 @@ def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, lis
     inner = np.flatnonzero(on & accesses.known & (accesses.last >= 0))
     faults = []
     wrong = inner[values[inner] != values[accesses.last[inner]]]
-    for at in wrong[:FAULTS].tolist():
+    for at in wrong[soonest(accesses, wrong)].tolist():
         faults.append(_internal(accesses, at))
     faults += _unrepeated(accesses, outer)
     cells = len(accesses.key)
@@ -45,8 +43,9 @@ def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, lis
     own = cells + accesses.visit[outer]
     itself = has[own] & (left[own] == values[outer])
     count_others = count - itself
-    for place in np.flatnonzero(count_others == 0)[:FAULTS].tolist():
-        faults.append(_of_nothing(accesses, int(outer[place])))
+    without = outer[count_others == 0]
+    for at in without[soonest(accesses, without)].tolist():
+        faults.append(_of_nothing(accesses, at))
     single = np.flatnonzero(count_others == 1)
     found = version[by_value[first[single]]]
     again = found == own[single]
@@ -108,7 +107,8 @@ def _unrepeated(accesses: Accesses, outer: Ints) -> list[Fault]:
     one, other = outer[:-1], outer[1:]
     wrong = (accesses.visit[one] == accesses.visit[other]) & (accesses.value[one] != accesses.value[other])
     found = []
-    for first, second in zip(one[wrong][:FAULTS].tolist(), other[wrong][:FAULTS].tolist(), strict=True):
+    told = soonest(accesses, other[wrong])
+    for first, second in zip(one[wrong][told].tolist(), other[wrong][told].tolist(), strict=True):
         seen, then = (accesses.log.seen(int(accesses.op[at])) for at in (first, second))
         text = f"it read {named(accesses, second)} as {shown(seen)}, and later as {shown(then)}"
         found.append(Fault("non-repeatable-read", int(accesses.txn[second]), second, text, one_view=True))
@@ -137,7 +137,7 @@ def _of_nothing(accesses: Accesses, at: int) -> Fault:
     if len(same):
         return Fault("future-read", txn, at, f"{here}, which it wrote itself, later", txn)
     subject, key = int(accesses.subject[cell]), int(accesses.key[cell])
-    aborted = _aborted_writer(log, subject, key, value)
+    aborted = aborted_writer(log, subject, key, value)
     if aborted >= 0:
         return Fault(
             "aborted-read", txn, at, f"{here}, which only {log.ids[aborted]!r} wrote, and that aborted", aborted
@@ -145,30 +145,3 @@ def _of_nothing(accesses: Accesses, at: int) -> Fault:
     if value == NOTHING:
         return Fault("garbage-read", txn, at, f"{here}: nothing, and there is no such version", dirty=True)
     return Fault("garbage-read", txn, at, f"{here}, which nothing wrote there", dirty=True)
-
-
-def _aborted_writer(log: ObjectLog, subject: int, key: int, value: int) -> int:
-    """An aborted transaction that wrote a value to a key, -1 for none."""
-    for place, status in enumerate(log.statuses):
-        if status != ABORTED:
-            continue
-        for at in range(log.first[place], log.first[place + 1]):
-            same = log.subjects[at] == subject and log.keys[at] == key and log.values[at] == value
-            if same and log.kinds[at] != READ:
-                return place
-    return -1
-
-
-def named(accesses: Accesses, at: int) -> str:
-    """What the key of an operation is called."""
-    log, op = accesses.log, int(accesses.op[at])
-    return f"{log.objects[log.subjects[op]].name}({shown(log.codes.value(log.keys[op]))})"
-
-
-def shown(value: object) -> str:
-    """A value for people."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(shown, value)) + "]"
-    return repr(value) if isinstance(value, str) else str(value)
