@@ -118,6 +118,10 @@ def test_input_that_cannot_be_used(run: Any, tmp_path: Path, what: str, form: st
         (["verify", "LOG", "nosuch.json"], "nosuch.json"),
         (["verify", "LOG", "LOG"], "log.jsonl"),
         (["nosuch"], "nosuch"),
+        (["audit", "--lvel", "snapshot", "LOG"], "Did you mean '--isolation'?"),
+        (["audit", "--isolaton", "snapshot", "LOG"], "Did you mean '--isolation'?"),
+        (["audti", "LOG"], "Did you mean 'audit'?"),
+        (["log", "valdate", "LOG"], "Did you mean 'validate'?"),
         (["record", "bank"], "--out"),
     ],
 )
@@ -127,6 +131,19 @@ def test_options_that_cannot_be_used(
     monkeypatch.chdir(tmp_path)
     log = write(tmp_path, HEADER, GOOD)
     refused(run(*(log if argument == "LOG" else argument for argument in arguments)), word)
+
+
+def test_a_statement_that_cannot_be_used_is_named_by_its_line(run: Any, tmp_path: Path) -> None:
+    entries = [HEADER, GOOD | {"id": "a"}, transaction("SELECT * FROM nosuch"), GOOD | {"id": 1}]
+    one = write(tmp_path, *entries)
+    expected = f"{one}:3: transaction 't1', statement 1: no table named 'nosuch'"
+    for command in (["audit"], ["audit", "--strongest"], ["log", "validate"]):
+        refused(run(*command, one), expected)
+    # "1" and 1 are two ids, and a segment has lines of its own
+    level = {"isolation": "sloppy"}
+    first = write(tmp_path, HEADER, GOOD | {"id": "1"}, name="first.jsonl")
+    second = write(tmp_path, HEADER, GOOD | {"id": "b"}, GOOD | {"id": 1} | level, name="second.jsonl")
+    refused(run("audit", first, second), f"{second}:3: transaction 1: unknown level 'sloppy'")
 
 
 def test_a_level_is_suggested_by_the_logs_dialect(run: Any, tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_types_that_are_known_only_afterwards() -> None:
 
 
 def test_a_value_that_does_not_fit_names_its_column() -> None:
-    with pytest.raises(MisfitValue, match="row 0, column b: "):
+    with pytest.raises(MisfitValue, match="row 1, column b: "):
         parse_observation(Statement("", results=(ObservedRows(("a", "b"), ((1, "x"),)),)), ((INT, INT),))
 
 

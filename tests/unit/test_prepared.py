@@ -60,12 +60,12 @@ def test_initial_rows_are_converted_and_filled(library: SqlLibrary) -> None:
         (InitialTable("b", None, []), "no such table"),
         (InitialTable("a", ("id", "z"), []), "no column 'z'"),
         (InitialTable("a", ("id", "id"), []), "given twice"),
-        (InitialTable("a", ("id",), [("x",)]), "row 0: 'x' does not fit"),
+        (InitialTable("a", ("id",), [("x",)]), "row 1: 'x' does not fit"),
         (InitialTable("a", ("id",), [(1, 2)]), "2 values for 1 columns"),
         (InitialTable("a", ("n",), [("x",)]), "NULL in column 'id'"),
         (InitialTable("a", ("id", "n"), [(1, None)]), "NULL in column 'n'"),
         (InitialTable("a", ("id",), [(1,), (2,), (1,)]), r"row 2: key \(1\)"),
-        (InitialTable("a", ("id", "m"), [(1, "1.234")]), "row 0: "),
+        (InitialTable("a", ("id", "m"), [(1, "1.234")]), "row 1: "),
     ],
 )
 def test_initial_rows_that_cannot_be(library: SqlLibrary, table: InitialTable, error: str) -> None:
@@ -96,12 +96,12 @@ def test_result_types_are_known_unless_a_call_branches(library: SqlLibrary) -> N
     ("statement", "error"),
     [
         ({"sql": "SELECT id FROM nowhere"}, "no table named 'nowhere'"),
-        ({"sql": "SELECT id FROM a", "results": (ObservedRows(("id",), (("x",),)),)}, "row 0, column id: "),
+        ({"sql": "SELECT id FROM a", "results": (ObservedRows(("id",), (("x",),)),)}, "row 1, column id: "),
         ({"sql": "SELECT id FROM a WHERE id = $1", "params": ("x",)}, "'x' does not fit"),
     ],
 )
 def test_bad_input_names_transaction_and_statement(library: SqlLibrary, statement: dict[str, Any], error: str) -> None:
-    with pytest.raises(LogError, match=f'transaction "t", statement 2: {error}'):
+    with pytest.raises(LogError, match=f"transaction 't', statement 2: {error}"):
         prepare(one(**statement), library)
     if "results" not in statement:
         failed = prepare(one(**statement, error=ObservedError("42P01")), library).statements[1]

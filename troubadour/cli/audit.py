@@ -24,6 +24,7 @@ from troubadour.cli.common import (
     pass_on,
     progress_bar,
     refuse,
+    refuse_log,
     warn,
 )
 from troubadour.cli.importing import as_logs, from_option
@@ -324,7 +325,7 @@ class Request:
                 return self._tell_levels(log)
             verdict = (None if found is None else self._decide_objects(found)) or self._decide(log)
             if self.judging.asks and verdict.claim is not None:
-                verdict = _asked(verdict, verdict.claim, *opened(log, self.isolation), self.judging.dsn)
+                verdict = _asked(verdict, verdict.claim, *opened(log, self.isolation, self.logs), self.judging.dsn)
             self._write_witness(verdict)
         except OutOfTime:
             work.lift()
@@ -426,7 +427,7 @@ class Request:
     def _tell_levels(self, log: Log) -> int:
         from troubadour.cli.strongest import tell_levels
 
-        return tell_levels(log, self._options(), self.shown.form, self.survey.lattice)
+        return tell_levels(log, self.logs, self._options(), self.shown.form, self.survey.lattice)
 
     def _options(self) -> Options:
         # imported here: the other subcommands need no solver
@@ -454,9 +455,9 @@ class Request:
             with progress_bar(quiet=self.shown.quiet) as report:
                 verdict = self._decided(log, options, report)
         except LogError as error:
-            refuse(str(error))
+            refuse_log(error, self.logs)
         except Unsupported as error:
-            _check_levels(log, options.isolation)
+            _check_levels(log, options.isolation, self.logs)
             verdict = self._undecided(
                 f"not modelled: {error.construct}", _told_of(log), coverage=nothing_of(log, error.construct)
             )
@@ -466,7 +467,7 @@ class Request:
         from troubadour.audit.driver import audit as decide
 
         if self.account.certificate is None:
-            return decide(*opened(log, options.isolation), options, report)
+            return decide(*opened(log, options.isolation, self.logs), options, report)
         from troubadour.audit.certified.decide import audit_certified
         from troubadour.formats.certificate import read_certificate
 
@@ -530,7 +531,7 @@ def _asked(verdict: Verdict, claim: Claim, log: Log, library: SqlLibrary, dsn: s
     )
 
 
-def _check_levels(log: Log, isolation: str | None) -> None:
+def _check_levels(log: Log, isolation: str | None, paths: Sequence[str]) -> None:
     """Exit status 2 wins over undecided, also where nothing was modelled."""
     from troubadour.problem.problem import level_of
 
@@ -538,4 +539,4 @@ def _check_levels(log: Log, isolation: str | None) -> None:
         for transaction in log.transactions:
             level_of(transaction, log, isolation)
     except LogError as error:
-        refuse(str(error))
+        refuse_log(error, paths)

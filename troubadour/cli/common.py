@@ -39,6 +39,14 @@ def refuse(message: str) -> NoReturn:
     sys.exit(2)
 
 
+def refuse_log(error: LogError, paths: Sequence[str]) -> NoReturn:
+    """End with exit status 2 and what is wrong with a log, with the file and the line of the transaction at fault."""
+    from troubadour.formats import place_of
+
+    place = None if error.transaction is None else place_of(paths, error.transaction)
+    refuse(str(error) if place is None else f"{place}: {error}")
+
+
 def warn(message: str) -> None:
     """Tell something on standard error."""
     click.echo(f"troubadour: {visible(message)}", err=True)
@@ -190,17 +198,17 @@ def library_of(log: Log) -> SqlLibrary:
     """
     from troubadour.coverage import library
 
-    return _opened(log, lambda: (log, library.library_of(log)))[1]
+    return _opened(lambda: (log, library.library_of(log)))[1]
 
 
-def opened(log: Log, isolation: str | None) -> tuple[Log, SqlLibrary]:
-    """The log as an audit at `isolation` sees it, and its library, as `library_of`."""
+def opened(log: Log, isolation: str | None, paths: Sequence[str] = ()) -> tuple[Log, SqlLibrary]:
+    """The log as an audit at `isolation` sees it, and its library, as `library_of`; `paths`: where it was read from."""
     from troubadour.coverage.library import library_for
 
-    return _opened(log, lambda: library_for(log, isolation))
+    return _opened(lambda: library_for(log, isolation), paths)
 
 
-def _opened(log: Log, read: Callable[[], tuple[Log, SqlLibrary]]) -> tuple[Log, SqlLibrary]:
+def _opened(read: Callable[[], tuple[Log, SqlLibrary]], paths: Sequence[str] = ()) -> tuple[Log, SqlLibrary]:
     try:
         return read()
     except SchemaError as error:
@@ -208,4 +216,4 @@ def _opened(log: Log, read: Callable[[], tuple[Log, SqlLibrary]]) -> tuple[Log, 
     except UnknownTable as error:
         refuse(f"procedures: {error}")
     except LogError as error:
-        refuse(str(error))
+        refuse_log(error, paths)

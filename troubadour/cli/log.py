@@ -13,7 +13,7 @@ import click
 from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
 from troubadour.cli.certify import certify
-from troubadour.cli.common import as_sql, brief, emit, library_of, load, load_either, opened, refuse, warn
+from troubadour.cli.common import as_sql, brief, emit, library_of, load, load_either, opened, refuse, refuse_log, warn
 from troubadour.cli.importing import from_option, import_histories
 from troubadour.formats import write_log, write_objects
 from troubadour.isolation.levels import LEVELS
@@ -224,9 +224,9 @@ def validate(logs: tuple[str, ...]) -> None:
 
     found = load(logs)
     try:
-        coverage, shown, unread = validate_log(found, lambda: opened(found, None))
+        coverage, shown, unread = validate_log(found, lambda: opened(found, None, logs))
     except LogError as error:
-        refuse(str(error))
+        refuse_log(error, logs)
     for item in shown:
         emit(f"{item.construct}: values shown by {item.statements:,} statements, judged where spelled as stored")
     for text, reason in unread.items():

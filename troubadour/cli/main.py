@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from traceback import format_exception
 from types import TracebackType
@@ -40,6 +41,9 @@ _EXTRAS = {
 _COMMANDS = ("audit", "verify", "gate", "reproduce", "record", "log", "protocol", "try")
 """Each is `troubadour.cli.NAME.NAME`, imported when it is asked for."""
 
+_SYNONYMS = {"--level": "--isolation", "--isolation-level": "--isolation", "--output": "--out", "--json": "--format"}
+"""Names that options have elsewhere, with those that they have here."""
+
 _PLACES = {"try": ("trying", "try_")}
 """Module and name of a command whose own name Python keeps."""
 
@@ -58,6 +62,15 @@ class Commands(click.Group):
         module, name = _PLACES.get(cmd_name, (cmd_name, cmd_name))
         found: click.Command = getattr(import_module(f"troubadour.cli.{module}"), name)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for. Raises click.UsageError, with the name that may have been meant."""
+        near = get_close_matches(args[0], self.list_commands(ctx), 1)
+        if near and args[0] not in self.list_commands(ctx):
+            ctx.fail(f"No such command '{args[0]}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -105,6 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
+    except click.NoSuchOption as error:
+        refuse(_no_such_option(error))
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "troubadour"
         refuse(f"{error.format_message()} (see {command} --help)")
@@ -119,6 +134,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warn("interrupted")
         sys.exit(INTERRUPTED)
     sys.exit(0)
+
+
+def _no_such_option(error: click.NoSuchOption) -> str:
+    """What is wrong, with the option that may have been meant."""
+    assert error.ctx is not None
+    names = {name: name for one in error.ctx.command.params for name in one.opts if name.startswith("--")}
+    meant = {**_SYNONYMS, **names}
+    near = get_close_matches(error.option_name, [name for name in meant if meant[name] in names], 1)
+    suggested = f" Did you mean '{meant[near[0]]}'?" if near else ""
+    return f"No such option '{error.option_name}'.{suggested} (see {error.ctx.command_path} --help)"
 
 
 def _fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

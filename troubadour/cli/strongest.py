@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.strongest import Standing, strongest, survey_levels
-from troubadour.cli.common import emit, library_of, progress_bar, refuse
+from troubadour.cli.common import emit, library_of, progress_bar, refuse, refuse_log
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Status, Verdict
 from troubadour.model.visible import visible
@@ -29,8 +29,8 @@ def _left_of(timeout: float | None) -> Callable[[], float] | None:
     return lambda: end - time.monotonic()
 
 
-def tell_levels(log: Log, options: Options, form: str, picture: Path | None) -> int:
-    """Print what every level comes to; the exit status."""
+def tell_levels(log: Log, paths: Sequence[str], options: Options, form: str, picture: Path | None) -> int:
+    """Print what every level of a log, read from `paths`, comes to; the exit status."""
     try:
         library = library_of(log)
         with progress_bar() as report:
@@ -40,7 +40,7 @@ def tell_levels(log: Log, options: Options, form: str, picture: Path | None) -> 
 
             standings = survey_levels(log, decide, left=_left_of(options.timeout))
     except LogError as error:
-        refuse(str(error))
+        refuse_log(error, paths)
     except Unsupported as error:
         refuse(f"not modelled: {error.construct}")
     statuses = {name: one.status for name, one in standings.items()}

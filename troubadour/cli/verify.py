@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import as_sql, emit, load_either, opened, pass_on, refuse
+from troubadour.cli.common import as_sql, emit, load_either, opened, pass_on, refuse, refuse_log
 from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.coverage.allowing import listed, not_allowed
@@ -92,7 +92,9 @@ def _verify(logs: tuple[str, ...], source: str | None, isolation: str | None, al
         witness = msgspec.structs.replace(witness, isolation=level)
         told = _checked_columns(found, witness, level) if isinstance(found, ObjectLog) else None
         refusal, coverage = told or _checked(as_sql(found), witness, level)
-    except (LogError, WitnessError) as error:
+    except LogError as error:
+        refuse_log(error, logs[:-1])
+    except WitnessError as error:
         refuse(str(error))
     except OSError as error:
         refuse(f"{path}: {error.strerror}")

@@ -237,7 +237,7 @@ def prepare_statement(
         return PreparedStatement(statement, index, library.nothing(), (), parse_observation(statement, None))
     boundary = misplaced(statement.sql) if statement.error is None else None
     if boundary is not None:
-        raise LogError(f"{_address(transaction, index)}: {boundary}")
+        raise _refused(transaction, index, boundary)
     try:
         program = library.program(statement.sql, param_shape(statement.params), statement.scope, statement.references)
         try:
@@ -257,7 +257,7 @@ def prepare_statement(
             statement = counted(statement, types, library.dialect)
             wrong = misshapen(statement, types)
             if wrong is not None:
-                raise LogError(f"{_address(transaction, index)}: {wrong}")
+                raise _refused(transaction, index, wrong)
             observed = parse_observation(statement, types)
         except MisfitValue as error:
             raise beyond_model(error, program.statement, library.dialect.name) or error from error
@@ -275,15 +275,15 @@ def prepare_statement(
     except UnknownTable as error:
         if statement.error is not None:
             return _unbound(statement, index, SqlError("42P01", str(error)))
-        raise LogError(f"{_address(transaction, index)}: {error}{_unread(library)}") from error
+        raise _refused(transaction, index, f"{error}{_unread(library)}") from error
     except MisfitParameters as error:
         if statement.error is not None:
             return _unbound(statement, index, Unsupported("parameters that do not fit the placeholders"))
-        raise LogError(f"{_address(transaction, index)}: {error}") from error
+        raise _refused(transaction, index, str(error)) from error
     except ValueError as error:
         if statement.error is not None and not isinstance(error, MisfitValue):
             return _unbound(statement, index, SqlError("22P02", str(error)))
-        raise LogError(f"{_address(transaction, index)}: {error}") from error
+        raise _refused(transaction, index, str(error)) from error
 
 
 def _as_far_as_judged(statement: Statement, bound: BoundStatement, transaction: Transaction) -> Statement:
@@ -452,7 +452,7 @@ def _check_schema(error: SqlError, transaction: Transaction, index: int, library
     """Raises LogError or UnsupportedStatement where a text that the DBMS took seems wrong for what the schema lacks."""
     if lacks_column(error, library):
         told = f"the schema lacks a column that the statement names ({error.message})"
-        raise LogError(f"{_address(transaction, index)}: {told}; is it older than the log?") from error
+        raise _refused(transaction, index, f"{told}; is it older than the log?") from error
     if isinstance(error, UnknownLabel):
         construct = f"a label that no definition has ({error.message})"
         raise UnsupportedStatement(construct, transaction.id, index) from error
@@ -464,8 +464,9 @@ def _unread(library: SqlLibrary) -> str:
     return f"; the schema or the procedures have a definition that cannot be read ({reason})" if reason else ""
 
 
-def _address(transaction: Transaction, index: int) -> str:
-    return f"transaction {msgspec.json.encode(transaction.id).decode()}, statement {index + 1}"
+def _refused(transaction: Transaction, index: int, what: str) -> LogError:
+    """That a statement makes the log unusable."""
+    return LogError(f"transaction {transaction.id!r}, statement {index + 1}: {what}", transaction.id)
 
 
 def tables_touched(program: Program, catalog: Catalog) -> frozenset[str]:

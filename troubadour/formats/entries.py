@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from troubadour.formats.wording import worded
 from troubadour.model.log import Begin, End, ObservedError, ObservedRows, TransactionId
 from troubadour.model.objects import MISSING
 from troubadour.model.visible import one_line
@@ -179,6 +180,7 @@ _decode_transaction = _transactions.decode
 _decode_transactions = _transactions.decode_lines
 _decode_rows = msgspec.json.Decoder(RawRows, float_hook=Decimal).decode
 _encode = msgspec.json.Encoder(decimal_format="number").encode
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _REFUSALS = (ValueError, InvalidOperation, RecursionError)  # the first covers what msgspec raises
 
 
@@ -200,6 +202,14 @@ def status_again(line: bytes) -> tuple[TransactionId, str]:
         entry = decode_again(line)
         return entry.id, entry.status
     return brief.id, brief.status
+
+
+def id_of(line: bytes) -> TransactionId | None:
+    """The id of a transaction line; None of others, and of one that only a closer look can read."""
+    try:
+        return _decode_brief(line).id
+    except _REFUSALS:
+        return None
 
 
 def decode_again(line: bytes) -> RawTransaction:
@@ -246,6 +256,8 @@ def _may_repeat_a_key(text: bytes, entry: Entry | list[RawTransaction]) -> bool:
 def read_header(line: bytes) -> RawHeader:
     """Line 1. Raises BadEntry."""
     value = _loads(line)
+    if isinstance(value, list) and len(value) > 1 and all(isinstance(entry, dict) for entry in value):
+        raise BadEntry("the file is one JSON array; a log has one entry on each line: jq -c '.[]' FILE > LOG")
     if not isinstance(value, dict) or value.get("format") != "troubadour-log":
         raise BadEntry('not a troubadour log: line 1 must be its header, {"format": "troubadour-log", ...}')
     if value.get("version") != 1 or isinstance(value["version"], bool):
@@ -284,13 +296,10 @@ def _record(value: dict[str, Any], type: type[R]) -> R:
     assert matched is not None
     what, path = matched["what"], matched["path"] or ""
     statement = re.match(r"\.(statements|ops)\[([0-9]+)\]", path)
-    if statement is not None:
-        path = path[statement.end() :]
-    what = what.replace("Object contains", "").replace("Object missing", "missing").replace("`", "'").strip()
-    text = (f"{path.lstrip('.')}: " if path else "") + what[0].lower() + what[1:]
     if statement is None:
-        raise BadEntry(text, transaction=transaction)
-    part = "operation" if statement[1] == "ops" else "statement"
+        raise BadEntry(worded(what, type, path), transaction=transaction)
+    part, within = ("operation", type) if statement[1] == "ops" else ("statement", RawStatement)
+    text = worded(what, within, path[statement.end() :])
     raise BadEntry(text, statement=int(statement[2]) + 1, transaction=transaction, part=part)
 
 
@@ -301,9 +310,11 @@ def _loads(line: bytes) -> Any:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
+        if line.startswith(_UTF_16):
+            raise BadEntry("the file is UTF-16; a log is UTF-8: iconv -f UTF-16 -t UTF-8 FILE > LOG") from error
         raise BadEntry(f"not UTF-8 at byte {error.start + 1} of the line") from error
     if text.startswith("\ufeff"):
-        raise BadEntry("starts with a byte order mark, which UTF-8 needs none of")
+        raise BadEntry("starts with a byte order mark; remove it: sed '1s/^\\xEF\\xBB\\xBF//' FILE > LOG")
     try:
         value = json.loads(
             text, parse_float=_decimal, parse_constant=_no_constant, object_pairs_hook=_object_without_repetition
@@ -311,6 +322,8 @@ def _loads(line: bytes) -> Any:
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
     except json.JSONDecodeError as error:
+        if text.strip() in ("{", "["):
+            raise BadEntry("an entry goes over several lines; each stands on one: jq -c . FILE > LOG") from error
         raise BadEntry(f"not valid JSON: {error.msg} at column {error.colno}") from error
     except RecursionError as error:
         raise BadEntry("not usable JSON: nested too deeply") from error

@@ -149,7 +149,11 @@ class Header(msgspec.Struct, frozen=True):
 
 class LogError(Exception):
     """The log cannot be used (exit status 2). The text is one line: file, line, transaction, statement, what is
-    wrong."""
+    wrong. `transaction`: the one at fault, where the text does not say in which line it stands."""
+
+    def __init__(self, text: str, transaction: TransactionId | None = None) -> None:
+        super().__init__(text)
+        self.transaction = transaction
 
 
 @runtime_checkable

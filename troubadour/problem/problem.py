@@ -359,12 +359,11 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
     """The level to audit a transaction at; raises LogError."""
     name = isolation or transaction.isolation or log.header.isolation
     if name is None:
-        raise LogError(
-            f"transaction {transaction.id!r}: no isolation level in the log; name one with --isolation LEVEL"
-        )
+        text = f"transaction {transaction.id!r}: no isolation level in the log; name one with --isolation LEVEL"
+        raise LogError(text, transaction.id)
     level = level_in(name, log)
     if level is None:
-        raise LogError(f"transaction {transaction.id!r}: {unknown_level(name, log.header.dialect)}")
+        raise LogError(f"transaction {transaction.id!r}: {unknown_level(name, log.header.dialect)}", transaction.id)
     if level.dialect not in (None, log.header.dialect):
         raise LogError(f"isolation level {name} is one of {level.dialect}, the log is of {log.header.dialect}")
     return level

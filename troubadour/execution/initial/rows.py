@@ -147,7 +147,7 @@ def _rows(entry: InitialTable, table: Table, library: SqlLibrary) -> list[Row]:
     defaults: Row = () if ordered else _defaults(table, library, positions)
     generated = None if ordered else compile_generated(table, library.dialect)
     rows: list[Row] = []
-    for number, json in enumerate(entry.rows):
+    for number, json in enumerate(entry.rows, 1):
         if len(json) != width:
             raise LogError(f"initial rows of {table.name!r}, row {number}: {len(json)} values for {width} columns")
         try:
@@ -223,7 +223,7 @@ def _check_nulls(table: Table, row: Row, number: int) -> None:
 def _check_stored(table: Table, rows: Sequence[Row], library: SqlLibrary) -> None:
     """Whether a table could hold these rows."""
     stored = compile_stored(table, library.dialect)
-    for number, row in enumerate(rows):
+    for number, row in enumerate(rows, 1):
         try:
             stored(row)
         except SqlError as error:
@@ -258,7 +258,7 @@ def _dangling(state: Mapping[str, Sequence[Row | None]], catalog: Catalog) -> It
 def _check_keys(table: Table, rows: Sequence[Row], library: SqlLibrary) -> None:
     for key in library.keys[table.name]:
         seen: set[Row] = set()
-        for number, row in enumerate(rows):
+        for number, row in enumerate(rows, 1):
             values = key.value(row)
             if values is None:
                 continue

@@ -40,7 +40,7 @@ class MisfitValue(ValueError):
     def __init__(
         self, column: int, name: str, row: int, reason: str, number: bool = False, lacks_parts: bool = False
     ) -> None:
-        super().__init__(f"row {row}, column {name}: {reason}")
+        super().__init__(f"row {row + 1}, column {name}: {reason}")
         self.column = column
         self.row = row
         self.number = number
