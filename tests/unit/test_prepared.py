@@ -64,7 +64,7 @@ def test_initial_rows_are_converted_and_filled(library: SqlLibrary) -> None:
         (InitialTable("a", ("id",), [(1, 2)]), "2 values for 1 columns"),
         (InitialTable("a", ("n",), [("x",)]), "NULL in column 'id'"),
         (InitialTable("a", ("id", "n"), [(1, None)]), "NULL in column 'n'"),
-        (InitialTable("a", ("id",), [(1,), (2,), (1,)]), r"row 2: key \(1\)"),
+        (InitialTable("a", ("id",), [(1,), (2,), (1,)]), r"row 3: key \(1\)"),
         (InitialTable("a", ("id", "m"), [(1, "1.234")]), "row 1: "),
     ],
 )
