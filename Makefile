@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical
 
 setup: $(STAMP)
 
@@ -205,6 +205,10 @@ ambiguity: $(STAMP)
 round-trip: $(STAMP)
 	@mkdir -p build
 	$(PY) -m tests.live.round_trip --json build/round-trip.json --page docs/round-trip.md
+
+# Statements that well-known applications send, each recorded and audited by itself, in the table of their page: 2 minutes.
+typical: $(STAMP)
+	$(PY) -m tests.live.typical --page docs/applications.md
 
 # Applications that know nothing of the recorder, recorded and judged, in the tables of their page: 10 minutes.
 # make applications APPLICATIONS="huey oscar" measures these, and keeps the rows of the others.

@@ -22,7 +22,7 @@ from sql_semantics.frontend.sessions import bind_no_effect
 from sql_semantics.frontend.text.dialects import check_dialect, fold_column
 from sql_semantics.frontend.text.listing import Listing, listing
 from sql_semantics.frontend.text.placeholders import check_parameters, rewrite
-from sql_semantics.frontend.text.syntax import Node, only, parse_one, unsupported
+from sql_semantics.frontend.text.syntax import Node, only, parse_one, system_calls, unsupported
 from sql_semantics.frontend.types.coerce import null
 from sql_semantics.frontend.writes.listed import NotAlike
 from sql_semantics.frontend.writes.merge import bind_merge
@@ -159,6 +159,9 @@ def bind_text(text: str, context: Context) -> Statement:
 
 
 def _bind_tree(text: str, context: Context) -> Statement:
+    catalog = context.catalog
+    if any(name in catalog.procedures or name in catalog.refused for name in system_calls(text)):
+        raise Unsupported("a function of pg_catalog beside one of the schema of that name")
     tree = without_schemas(parse_one(text, context.dialect.name), context.dialect, context.catalog.tables)
     binder = _BINDERS.get(type(tree))
     if binder is None and isinstance(tree, (exp.Alias, exp.Column, exp.Condition)):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sql_semantics.ir.definitions import ChangeTables, Transient
-from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.expressions import Expr, Free
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.reach import Hidden, Reach
 from sql_semantics.ir.routines import Routine
@@ -25,7 +25,8 @@ class TableColumn:
     `identity`: ``always`` takes no other value than its default (PostgreSQL's GENERATED ALWAYS AS IDENTITY), ``null``
     takes the default in place of NULL (SQLite's INTEGER PRIMARY KEY), ``zero`` also in place of 0 (AUTO_INCREMENT).
     A generated column has the value of `generated`, an expression over the table's own row, cast to `type`. `unread`:
-    what of its default is not modelled, empty for nothing.
+    what of its default is not modelled, empty for nothing. `on_update`: what it gets where an UPDATE that does not set
+    it changes another column (MySQL's ON UPDATE CURRENT_TIMESTAMP).
     """
 
     name: str
@@ -35,6 +36,7 @@ class TableColumn:
     identity: str = ""
     generated: Expr | None = None
     unread: str = ""
+    on_update: Free | None = None
 
 
 @dataclass(frozen=True, slots=True)

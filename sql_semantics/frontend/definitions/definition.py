@@ -29,7 +29,7 @@ from sql_semantics.frontend.writes.identity import (
 )
 from sql_semantics.frontend.writes.references import bind_reference, parent_of, spell_reference
 from sql_semantics.frontend.writes.unmodelled import opaque_name, stored_value
-from sql_semantics.ir.expressions import Const
+from sql_semantics.ir.expressions import Const, Free
 from sql_semantics.ir.schema import Catalog, Check, ForeignKey, SpelledKey, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.text import TextRule, text_rule
@@ -380,6 +380,15 @@ def _add_to_column(definition: Definition, place: int, constraint: Node) -> None
         definition.autoincrement = True
     elif isinstance(detail, exp.AutoIncrementColumnConstraint | exp.GeneratedAsIdentityColumnConstraint):
         definition.columns[place] = identity_column(column, detail, definition.name, dialect)
+    elif isinstance(detail, exp.OnUpdateColumnConstraint) and dialect.rules.definitions.updates_moments:
+        only(detail, "this")
+        if not isinstance(detail.this, exp.CurrentTimestamp) or column.type.kind not in (
+            Kind.TIMESTAMP,
+            Kind.TIMESTAMPTZ,
+        ):
+            raise Unsupported("column constraint ON UPDATE")
+        moment = Free("execution_time", "", SqlType(Kind.TIMESTAMP, precision=column.type.precision))
+        definition.columns[place] = replace(column, on_update=moment)
     elif isinstance(detail, exp.CommentColumnConstraint):
         only(detail, "this")
     elif isinstance(detail, exp.CollateColumnConstraint):

@@ -44,8 +44,7 @@ def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool)
     is of several dimensions."""
     if not binder.context.dialect.rules.expressions.has_arrays:
         raise Unsupported("arrays")
-    while isinstance(array, exp.Paren):
-        array = array.this
+    array = cast_once(array)
     if not is_written_out(array):
         return _with_value(binder, op, operand, array, every)
     if is_text_array(binder, array):
@@ -74,6 +73,35 @@ def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool)
     for test in tests[1:]:
         found = Binary("and" if every else "or", found, test, BOOLEAN)
     return found
+
+
+_WIDER = tuple(
+    (narrow, wide)
+    for kinds in (("SMALLINT", "INT", "BIGINT", "DECIMAL"), ("VARCHAR", "TEXT", "VARCHAR"))
+    for place, narrow in enumerate(kinds)
+    for wide in kinds[place:]
+)
+"""Items of the first kind, read from a text, are those that the second reads from it."""
+
+
+def cast_once(array: Node) -> Node:
+    """``($1::smallint[])::bigint[]``, as a driver writes a list that the application casts, as the second cast alone;
+    any other array as it is."""
+    while isinstance(array, exp.Paren):
+        array = array.this
+    if not isinstance(array, exp.Cast):
+        return array
+    inner = _text_of(array)
+    if not isinstance(inner, exp.Cast) or not isinstance(_text_of(inner), exp.Placeholder):
+        return array
+    first, second = (cast.args["to"].expressions for cast in (inner, array))
+    if len(first) != 1 or len(second) != 1 or first[0].expressions or second[0].expressions:
+        return array
+    names = tuple(item.this.name if isinstance(item, exp.DataType) else "" for item in (first[0], second[0]))
+    if first[0] != second[0] and names not in _WIDER:
+        return array
+    only(inner, "this", "to")
+    return exp.Cast(this=inner.this, to=array.args["to"])
 
 
 def is_written_out(array: Node) -> bool:

@@ -120,6 +120,13 @@ def _random(binder: Binder, node: Node) -> Free:
     return Free("random", "", BIGINT if binder.context.dialect.rules.expressions.random_integers else DOUBLE)
 
 
+def _counted(binder: Binder, node: Node) -> Free:
+    """FOUND_ROWS() and ROW_COUNT(), which tell of the statement before: any number, as far as is known here."""
+    if binder.clause not in _VOLATILE_CLAUSES or binder.inside_aggregate:
+        raise Unsupported(f"{name_of(node)} in {binder.clause}")
+    return Free("random", "", BIGINT)
+
+
 def _moment(source: str, kind: Kind, precision: int | None = None) -> Callable[[Binder, Node], Free]:
     """A function without arguments (but for a precision) that tells the time."""
 
@@ -231,6 +238,8 @@ _NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Fre
     "duckdb": {"nextval": (1, _nextval), "currval": (1, _currval)},
     "mysql": {
         "last_insert_id": (0, _last_insert_id),
+        "found_rows": (0, _counted),
+        "row_count": (0, _counted),
         "now": (None, _MYSQL_NOW),
         "sysdate": (None, _moment("clock", Kind.TIMESTAMP, 0)),
     },

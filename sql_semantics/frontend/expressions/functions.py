@@ -269,6 +269,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
         raise Unsupported(f"{name}() without its keywords")
     if name == "to_char" and bound:
         _check_written(bound)
+    if name == "timezone" and len(bound) == 2:
+        return in_zone(bound[0], bound[1], binder)
     separator = bound[0] if name == "concat_ws" and own_rules.separators_are_texts and bound else None
     if separator is not None and not is_loose(separator) and separator.type.kind is not Kind.TEXT:
         if types.mismatch_is_error:
@@ -386,6 +388,26 @@ def _power(binder: Binder, node: Node) -> Expr:
     return call_function("power", [binder.value(side) for side in sides], binder.context)
 
 
+def _at_time_zone(binder: Binder, node: Node) -> Expr:
+    """``moment AT TIME ZONE zone``, which is timezone(zone, moment)."""
+    only(node, "this", "zone")
+    moment = node.this
+    if not binder.context.dialect.rules.expressions.has_time_zones:
+        raise unsupported(node)
+    if isinstance(moment, (exp.Binary, exp.Unary)) and not isinstance(moment, (exp.Paren, exp.Dot, exp.Column)):
+        raise Unsupported("AT TIME ZONE behind an operation without parentheses")
+    return in_zone(binder.value(node.args["zone"]), binder.value(moment), binder)
+
+
+def in_zone(zone: Expr, moment: Expr, binder: Binder) -> Expr:
+    """A moment in a zone. Raises Unsupported for a moment of no type, and for a time without a date."""
+    if not is_loose(zone) and zone.type.kind is not Kind.TEXT:
+        raise Unsupported(f"AT TIME ZONE with a zone of type {zone.type}")
+    if is_loose(moment) or moment.type.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+        raise Unsupported(f"AT TIME ZONE of {moment.type}")
+    return call_function("timezone", [zone, moment], binder.context)
+
+
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.Coalesce: _coalesce,
     exp.Greatest: _extreme,
@@ -401,5 +423,6 @@ HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.RegexpLike: _regex,
     exp.RegexpILike: _regex,
     exp.Pow: _power,
+    exp.AtTimeZone: _at_time_zone,
     **dict.fromkeys(_BITS, _bits),
 }

@@ -68,8 +68,11 @@ def scalar(binder: Binder, node: Node) -> Expr:
 def exists(binder: Binder, node: Node) -> Expr:
     """``EXISTS (query)``."""
     only(node, "this")
-    query = bind_inside(node.this, binder)
-    dialect = binder.context.dialect
+    inner, dialect = node.this, binder.context.dialect
+    if isinstance(inner, exp.Select) and not inner.expressions and dialect.rules.queries.selects_nothing:
+        inner = inner.copy()
+        inner.set("expressions", [exp.Literal.number(1)])
+    query = bind_inside(inner, binder)
     if dialect.rules.expressions.loses_subtractions and _subtracts(query):
         raise Unsupported(f"INTERSECT or EXCEPT in EXISTS in {dialect.name}")  # MariaDB at times loses its rows of NULL
     return Exists(query, False)

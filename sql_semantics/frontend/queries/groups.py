@@ -19,6 +19,7 @@ from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import Aggregate, BaseTable, Joined, Source
 from sql_semantics.ir.walks.correlation import reads_outside
+from sql_semantics.values.dialect import Dialect
 
 _SETS_LIMIT = 4096
 """As in PostgreSQL."""
@@ -175,11 +176,22 @@ def _base_tables(sources: Sequence[Source], start: int) -> Iterator[tuple[int, s
                 yield from _base_tables(inner, start + source.offset)
 
 
+def takes_bare_columns(dialect: Dialect) -> bool:
+    """Whether a query that groups may read columns by which it does not (MySQL: without ONLY_FULL_GROUP_BY, as MariaDB
+    is by default)."""
+    if not dialect.rules.text.has_sql_modes:
+        return dialect.rules.queries.bare_columns
+    if dialect.sql_mode is None:
+        return dialect.product == "mariadb"
+    return not {"ONLY_FULL_GROUP_BY", "ANSI"} & {mode.strip().upper() for mode in dialect.sql_mode.split(",")}
+
+
 def bare_columns(query: Block, keys: Sequence[Expr], above: Sequence[Expr]) -> dict[Expr, Column]:
-    """SQLite's columns that are neither grouped by nor aggregated: those of some row of the group, and beside a single
+    """Columns that are neither grouped by nor aggregated: those of some row of the group, and in SQLite beside a single
     MIN or MAX of one of its rows ("Bare columns in an aggregate query"). Added to the query's aggregates."""
     found: dict[Expr, Column] = {}
-    if not query.context.dialect.rules.queries.bare_columns:
+    rules = query.context.dialect.rules.queries
+    if not takes_bare_columns(query.context.dialect):
         return found
     extremes = [call for call in query.aggregates if call.function in ("min", "max")]
     plain = [call for call in extremes if call.filter is None and not call.distinct]
@@ -188,7 +200,7 @@ def bare_columns(query: Block, keys: Sequence[Expr], above: Sequence[Expr]) -> d
             if column in found:
                 continue
             call = Aggregate("bare", (column,), False, column.type)
-            if len(extremes) == len(plain) == 1:
+            if len(extremes) == len(plain) == 1 and rules.bare_columns_of_extremes:
                 call = replace(call, function=f"bare_{plain[0].function}", arguments=(column, *plain[0].arguments))
             query.aggregates.append(call)
             found[column] = replace(column, index=-len(query.aggregates))

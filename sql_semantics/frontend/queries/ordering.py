@@ -25,8 +25,9 @@ from sql_semantics.ir.queries import BaseTable, OrderKey, RowLock, Source
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, NUMBER_KINDS
 
 
-def order_keys(query: Block, node: Node | None, distinct: bool) -> list[OrderKey]:
-    """ORDER BY. Raises SqlError 42P10 (PostgreSQL) or Unsupported for what DISTINCT leaves no value of."""
+def order_keys(query: Block, node: Node | None, distinct: bool, *, cut: bool = True) -> list[OrderKey]:
+    """ORDER BY; nothing where the order is not known and decides nothing else (`cut`: it decides which rows there are).
+    Raises SqlError 42P10 (PostgreSQL) or Unsupported for what DISTINCT leaves no value of."""
     if node is None:
         return []
     only(node, "expressions")
@@ -38,6 +39,8 @@ def order_keys(query: Block, node: Node | None, distinct: bool) -> list[OrderKey
             state = query.context.dialect.rules.queries.distinct_order_error
             if state is not None:
                 raise SqlError(state, "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
+            if query.context.dialect.rules.queries.distinct_order_hidden and not cut:
+                return []
             raise Unsupported("ORDER BY of SELECT DISTINCT outside the select list")
         descending, nulls_first = direction(item, query.context.dialect)
         sorted_by = query.outputs[place].expression if place is not None else expression

@@ -25,7 +25,13 @@ from sql_semantics.frontend.queries.grouping import (
     regroup,
     ungrouped,
 )
-from sql_semantics.frontend.queries.groups import bare_columns, bind_groups, check_grouping, dependent_columns
+from sql_semantics.frontend.queries.groups import (
+    bare_columns,
+    bind_groups,
+    check_grouping,
+    dependent_columns,
+    takes_bare_columns,
+)
 from sql_semantics.frontend.queries.ordering import distinct_on, limits, order_keys, row_locks, skips_locked
 from sql_semantics.frontend.queries.sources import bind_sources
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
@@ -141,7 +147,10 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     if not isinstance(node, exp.Select):
         raise unsupported(node)
     rules = context.dialect.rules.queries
-    only(node, *_SELECT_PARTS, *(("qualify",) if rules.qualify else ()))
+    only(node, *_SELECT_PARTS, "operation_modifiers", *(("qualify",) if rules.qualify else ()))
+    for word in node.args.get("operation_modifiers") or ():
+        if str(word).upper() not in rules.select_hints:
+            raise Unsupported(f"SELECT {str(word).upper()}")
     distinct = node.args.get("distinct")
     if distinct is not None:
         only(distinct, "on")
@@ -157,7 +166,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     if distinct is not None:
         targets, loose = (), False  # what is compared for DISTINCT is typed before it is stored (PostgreSQL 10.5)
     early = node.args.get("order") is not None or node.args.get("group") is not None
-    if targets and early and any(isinstance(item.unalias(), (exp.Literal, exp.Null)) for item in node.expressions):
+    if targets and early and any(_takes_type(item.unalias()) for item in node.expressions):
         raise Unsupported("INSERT ... SELECT of a literal with ORDER BY or GROUP BY")
     windows = window_scope(node.args.get("windows"), context.dialect)
     binder = Binder(context, scope, "SELECT", aggregates, windows=windows)
@@ -168,7 +177,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     keys = None if groups is None else groups.keys
     check_identity([*(keys or ()), *(output.expression for output in outputs if unique)], context)
     having = _having(query, node.args.get("having"))
-    order = order_keys(query, node.args.get("order"), unique)
+    order = order_keys(query, node.args.get("order"), unique, cut=_is_cut(node))
     on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
     qualify = _qualify(query, node.args.get("qualify"))
     if having is not None and keys is None and not aggregates and rules.having_without_groups != "one group":
@@ -185,6 +194,11 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     if grouped:
         keys = keys or []
         check_grouping(query, keys)
+        if rules.distinct_order_hidden and not _is_cut(node) and takes_bare_columns(context.dialect):
+            sorts = [key.expression if key.output is None else outputs[key.output].expression for key in order]
+            order = (
+                [] if any(item is not None and ungrouped(item, keys) for item in sorts) else order
+            )  # of some row of each
         above = [output.expression for output in outputs]
         _check_quotients(context, keys, [*above, *((having,) if having is not None else ())])
         above += [part for part in (having, qualify) if part is not None]
@@ -222,6 +236,16 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         None if groups is None else groups.sets,
         skips_locked(node),
     )
+
+
+def _takes_type(item: Node) -> bool:
+    """Whether it is a literal that has no type of its own."""
+    return isinstance(item, exp.Null) or (isinstance(item, exp.Literal) and item.is_string)
+
+
+def _is_cut(node: Node) -> bool:
+    """Whether the order decides which rows there are."""
+    return node.args.get("limit") is not None or node.args.get("offset") is not None
 
 
 def _check_quotients(context: Context, keys: Sequence[Expr], above: Sequence[Expr]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.expressions.arrays import array_items, is_written_out, item_of
+from sql_semantics.frontend.expressions.arrays import array_items, cast_once, is_written_out, item_of
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Scope, Shape
 from sql_semantics.frontend.queries.items import Item, named_item, shape_of, spread
@@ -131,8 +131,7 @@ def _reads_left(items: tuple[Expr, ...]) -> bool:
 
 def _array(binder: Binder, node: Node) -> _Given:
     context = binder.context
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = cast_once(node)
     if not is_written_out(node):
         value = binder.typed(node)
         return _Given((value,), item_of(value), value=True)

@@ -7,6 +7,7 @@ clause this library does not know can never be dropped. Does not know names, typ
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 
 from sqlglot import Token, TokenType, exp
@@ -150,7 +151,7 @@ def _marked(tokens: list[Token], dialect: str) -> list[Token]:
     that it is there, and LOCK inside a statement as the name that it is in PostgreSQL."""
     marked: list[Token] = []
     rules = PRODUCTS[dialect].text
-    for token in tokens:
+    for token in _unqualified(tokens) if rules.has_system_schema else tokens:
         if rules.real_is_double and token.token_type is TokenType.FLOAT and token.text.upper() == "REAL":
             token = Token(TokenType.DOUBLE, token.text, token.line, token.col, token.start, token.end)
         if rules.lock_is_name and token.token_type is TokenType.LOCK and marked:
@@ -159,6 +160,43 @@ def _marked(tokens: list[Token], dialect: str) -> list[Token]:
             marked.append(Token(TokenType.INNER, "INNER", token.line, token.col, token.start, token.end))
         marked.append(token)
     return marked
+
+
+_SYSTEM_CALL = re.compile(r"\bpg_catalog\s*\.\s*\"?(\w+)\"?\s*\(", re.IGNORECASE)
+
+
+def system_calls(text: str) -> frozenset[str]:
+    """The functions that a text calls by the name of the schema of the system's (PostgreSQL)."""
+    return frozenset(name.lower() for name in _SYSTEM_CALL.findall(text))
+
+
+_GRAMMAR = frozenset(
+    {
+        *("coalesce", "nullif", "greatest", "least", "extract", "trim", "position", "overlay", "substring", "cast"),
+        *("grouping", "exists", "any", "some", "all", "array", "row", "interval", "normalize", "treat", "collation"),
+        *("if", "in", "not", "values", "select", "try_cast", "convert"),
+    }
+)
+"""Words that are no functions, or have a syntax of their own without the schema."""
+
+
+def _unqualified(tokens: list[Token]) -> list[Token]:
+    """The tokens without ``pg_catalog.`` before the name of a function, which it has without it as well."""
+    kept: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        ahead = tokens[place : place + 4]
+        if (
+            len(ahead) == 4
+            and ahead[0].text.lower() == "pg_catalog"
+            and ahead[1].token_type is TokenType.DOT
+            and ahead[3].token_type is TokenType.L_PAREN
+            and ahead[2].text.lower() not in _GRAMMAR
+        ):
+            place += 2
+        kept.append(tokens[place])
+        place += 1
+    return kept
 
 
 def without_defaults(text: str, dialect: str) -> str:

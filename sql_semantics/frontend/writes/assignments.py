@@ -15,10 +15,11 @@ from sql_semantics.frontend.names.scope import Context, key_column, unknown_colu
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.writes.unmodelled import stored_value
-from sql_semantics.ir.expressions import Const, Expr
+from sql_semantics.ir.expressions import Binary, Case, Cast, Column, Const, Expr, Free, Function
 from sql_semantics.ir.schema import Table, TableColumn
+from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import Kind
+from sql_semantics.values.types import BOOLEAN, Kind
 
 
 def default_of(column: TableColumn) -> Expr:
@@ -79,10 +80,34 @@ def column_position(identifier: Node, table: Table, context: Context) -> int:
 
 def bind_assignments(nodes: Sequence[Node], table: Table, alias: str, binder: Binder) -> tuple[tuple[int, Expr], ...]:
     """``SET column = value`` and ``SET (a, b) = (1, 2)``; `alias` is what may qualify a column (not in PostgreSQL)."""
-    return tuple(
+    given = tuple(
         (place, bind_assigned(value, table.columns[place], binder))
         for place, value in column_assignments(nodes, table, alias, binder.context)
     )
+    return (*_moments(given, table), *given)
+
+
+ALIKE = "stored alike"
+"""The function that tells whether two values of a column are one and the same, also where they only count as equal."""
+
+
+def _moments(given: Sequence[tuple[int, Expr]], table: Table) -> Iterator[tuple[int, Expr]]:
+    """What columns ON UPDATE get that are not set: the moment, where one of those that are set changes. It is assigned
+    first, and sees the row as it was. Raises Unsupported where that is not what the others see."""
+    assigned = {place for place, _ in given}
+    for place, column in enumerate(table.columns):
+        if column.on_update is None or place in assigned:
+            continue
+        kept: Expr = Const(True, BOOLEAN)
+        for other, value in given:
+            parts = list(walk_parts((value,)))
+            read = {part.index for part in parts if isinstance(part, Column)}
+            if read & ((assigned - {other}) | {place}) or any(isinstance(part, Free) for part in parts):
+                raise Unsupported("an assignment that reads another one's column, beside a column ON UPDATE")
+            before = Column(other, table.columns[other].type, table.columns[other].name)
+            kept = Binary("and", kept, Function(ALIKE, (before, value), BOOLEAN), BOOLEAN)
+        before = Column(place, column.type, column.name)
+        yield place, Case(((kept, before),), Cast(column.on_update, column.type, True), column.type)
 
 
 def column_assignments(nodes: Sequence[Node], table: Table, alias: str, context: Context) -> Iterator[tuple[int, Node]]:

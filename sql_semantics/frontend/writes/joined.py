@@ -166,6 +166,8 @@ def _targets(nodes: Sequence[Node], tables: Mapping[str, tuple[Source, Table]], 
         written.add(column.index)
         found.setdefault(owner, []).append((place, bind_assigned(item.expression, table.columns[place], binder)))
     for alias, assignments in found.items():
+        if any(column.on_update is not None for column in tables[alias][1].columns):
+            raise Unsupported("UPDATE of several tables with a column ON UPDATE")
         for place, expression in assignments:
             read = {column.index for column in columns_of(expression)}
             if read & (written - {tables[alias][0].offset + place}):

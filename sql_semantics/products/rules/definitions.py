@@ -98,6 +98,9 @@ class DefinitionRules:
     deferrable_references: bool
     """Whether foreign keys may be DEFERRABLE."""
 
+    updates_moments: bool
+    """Whether a column may be ON UPDATE CURRENT_TIMESTAMP (MySQL 13.2.5)."""
+
     column_references: bool
     """Whether REFERENCES in a column's definition makes a foreign key, whatever the product (MySQL ignores it, MariaDB
     does not)."""

@@ -124,6 +124,9 @@ class ExpressionRules:
     at_is_operator: bool
     """Whether ``@`` is an operator, outside of procedures."""
 
+    has_time_zones: bool
+    """Whether AT TIME ZONE is modelled, with the zones of the tz database (PostgreSQL 9.9.4)."""
+
     has_regex_operators: bool
     """Whether ``~`` and ``~*`` match regular expressions (PostgreSQL 9.7.3)."""
 

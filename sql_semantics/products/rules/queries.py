@@ -137,6 +137,9 @@ class QueryRules:
     bare_columns: bool
     """Whether a column that is neither grouped by nor aggregated is that of some row of the group (SQLite, SELECT)."""
 
+    bare_columns_of_extremes: bool
+    """Whether such a column beside a single MIN or MAX is that of a row where it is reached."""
+
     quotient_keys_by_plan: bool
     """Whether the plan decides with how many digits a quotient counts that is grouped by."""
 
@@ -150,8 +153,18 @@ class QueryRules:
     """What HAVING without GROUP BY and aggregates means: a single group of all rows, or another WHERE (MySQL
     15.2.13)."""
 
+    selects_nothing: bool
+    """Whether a select list may be empty (PostgreSQL, SELECT)."""
+
+    select_hints: frozenset[str]
+    """Words behind SELECT that say how the rows are found, kept or counted, and not which they are (MySQL 15.2.13)."""
+
     distinct_order_error: str | None
     """SQLSTATE of SELECT DISTINCT with ORDER BY of what is not selected; None: not modelled."""
+
+    distinct_order_hidden: bool
+    """Whether SELECT DISTINCT may be ordered by what is not selected, of some row of each: the rows are known then,
+    and their order is not."""
 
     order_expressions_see_aliases: bool
     """Whether an expression in ORDER BY may name an output by its alias."""

@@ -78,6 +78,9 @@ class TextRules:
     hexadecimal_is_bytes: bool
     """Whether ``x'00'`` is a string of bytes."""
 
+    has_system_schema: bool
+    """Whether functions of the system may be called by their schema, pg_catalog."""
+
     has_sql_modes: bool
     """Whether `sql_mode` says what the product does (MySQL 7.1.11)."""
 

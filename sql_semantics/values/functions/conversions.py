@@ -132,6 +132,7 @@ MYSQL: Table = {
     "text integer": (Rule(exactly(TEXT), BIGINT, _integer, errors=("22007",)),),
     "declared digits": (Rule((_EXACT,), same, _declared_digits),),
     "compare decimals": (Rule((_EXACT, _EXACT), INT, _compare_decimals),),
+    "stored alike": (Rule((_ANYTHING, _ANYTHING), BOOLEAN, plainly(lambda a, b: a == b), strict=False),),
     "xor": (Rule(exactly(BOOLEAN, BOOLEAN), BOOLEAN, plainly(lambda a, b: bool(a) != bool(b))),),
 }
 SQLITE: Table = {

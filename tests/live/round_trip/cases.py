@@ -45,10 +45,15 @@ def case(engine: str, name: str, setup: list[str], recorded: list[str | tuple[st
 def scripted(engine: str) -> Iterator[Case]:
     """The cases of the engine's scripts."""
     for path in sorted((SCRIPTS / engine).glob("*.sql")):
-        for part in path.read_text().split("\n## ")[1:]:
-            name, _, body = part.partition("\n")
-            setup, _, recorded = body.partition("\n== recorded\n")
-            yield Case(engine, f"{path.stem}: {name.strip()}", tuple(_texts(setup)), tuple(_texts(recorded)))
+        yield from read(path, engine)
+
+
+def read(path: Path, engine: str) -> Iterator[Case]:
+    """The cases of one script."""
+    for part in path.read_text().split("\n## ")[1:]:
+        name, _, body = part.partition("\n")
+        setup, _, recorded = body.partition("\n== recorded\n")
+        yield Case(engine, f"{path.stem}: {name.strip()}", tuple(_texts(setup)), tuple(_texts(recorded)))
 
 
 def _texts(body: str) -> Iterator[Sent]:

@@ -20,6 +20,7 @@ from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record import recorder, scratch_schema
 from troubadour.record.drivers.mysql import connect, scratch_database
+from troubadour.record.errors import RecordError
 
 ERRORS = (sqlite3.Error, duckdb.Error, psycopg.Error, pymysql.Error)
 
@@ -60,7 +61,11 @@ def run(case: Case, folder: Path, addresses: Addresses) -> Ended:
     with _ENGINES[case.engine](folder, addresses) as (plain, recorded):
         for sent in case.setup:
             _send(plain(), sent)
-        connection = recorded(log)
+        try:
+            connection = recorded(log)
+        except RecordError as error:
+            recorder.close()
+            return Ended(case, "refused", said=str(error))
         try:
             for sent in case.recorded:
                 _send(connection, sent)

@@ -112,6 +112,14 @@ def _typeof(value: Jsonb) -> str:
     return kinds[type(tree)]
 
 
+def _typeof_text(text: str) -> str:
+    """Of a text that is JSON: what it begins with tells."""
+    first = text.lstrip(" \t\r\n")[:1]
+    return {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null"}.get(
+        first, "number"
+    )
+
+
 def _length(call: Call) -> Implementation:
     def apply(value: Jsonb) -> int:
         if not isinstance(value.tree, list):
@@ -141,6 +149,7 @@ POSTGRES: Table = {
         Rule((_JSONB, *exactly(TEXT)), JSONB, _without, errors=("22023",)),
         Rule((_JSONB, _PLACE), JSONB, _without, errors=("22023",)),
     ),
+    "json_typeof": (Rule(exactly(JSON), TEXT, plainly(_typeof_text)),),
     "jsonb_typeof": (Rule((_JSONB,), TEXT, plainly(_typeof)),),
     "jsonb_array_length": (Rule((_JSONB,), INT, _length, errors=("22023",)),),
 }

@@ -14,6 +14,7 @@ from typing import Any
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.dates import calendar as dates
 from sql_semantics.values.dates.temporal import unit_span
+from sql_semantics.values.dates.zones import clock_in, moment_of, zone_of
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table, any_of, exactly, plainly
 from sql_semantics.values.types import (
     BIGINT,
@@ -179,6 +180,18 @@ def _make_date(call: Call) -> Implementation:
     return apply
 
 
+def _in_zone(result: SqlType) -> Callable[[Sequence[SqlType], Sequence[Value]], SqlType]:
+    """The result of AT TIME ZONE, once the zone is one that is known."""
+
+    def check(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+        if not isinstance(values[0], str):
+            raise Unsupported("AT TIME ZONE with a zone that is no constant")
+        zone_of(values[0])
+        return result
+
+    return check
+
+
 _MOMENTS = tuple(exactly(kind)[0] for kind in (TIMESTAMP, TIMESTAMPTZ, DATE, TIME, INTERVAL))
 _FIELD_ERRORS = ("0A000", "22023")
 
@@ -212,6 +225,10 @@ POSTGRES: Table = {
         Rule(exactly(TIMESTAMP, TIMESTAMP), INTERVAL, plainly(dates.age)),
     ),
     "make_date": (Rule(exactly(INT, INT, INT), DATE, _make_date, errors=("22008",)),),
+    "timezone": (
+        Rule(exactly(TEXT, TIMESTAMPTZ), _in_zone(TIMESTAMP), plainly(clock_in)),
+        Rule(exactly(TEXT, TIMESTAMP), _in_zone(TIMESTAMPTZ), plainly(moment_of)),
+    ),
 }
 
 # --- DuckDB ---------------------------------------------------------------------------------------------------------

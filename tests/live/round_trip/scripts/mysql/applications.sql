@@ -50,3 +50,44 @@ SELECT sku, has_options FROM catalog_product_entity ORDER BY SKU
 DELETE FROM `catalog_product_entity` WHERE `entity_id` = 2
 ;;
 SELECT MIN(value), MAX(value), COUNT(*) FROM catalog_product_entity_decimal
+
+## columns on update
+CREATE TABLE parent (id INT PRIMARY KEY, v INT, at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP)
+;;
+CREATE TABLE child (id INT PRIMARY KEY, p INT, name VARCHAR(20), v DECIMAL(8,2), at DATETIME(3) DEFAULT '2020-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP(3), CONSTRAINT c FOREIGN KEY (p) REFERENCES parent (id) ON UPDATE CASCADE ON DELETE SET NULL)
+;;
+INSERT INTO parent (id, v, at) VALUES (1, 1, '2020-01-01 00:00:00'), (2, 2, '2020-01-01 00:00:00')
+;;
+INSERT INTO child (id, p, name, v) VALUES (1, 1, 'a', 1), (2, 2, 'B', NULL), (3, 1, 'c', 3)
+== recorded
+UPDATE parent SET v = 1 WHERE id = 1
+;;
+SELECT * FROM parent ORDER BY id
+;;
+UPDATE parent SET v = v + 1
+;;
+SELECT id, v, at FROM parent ORDER BY id
+;;
+UPDATE child SET name = 'b', v = 1.00 WHERE id < 3
+;;
+UPDATE child SET name = 'c', v = 3 WHERE id = 3
+;;
+SELECT id, name, v, at FROM child ORDER BY id
+;;
+UPDATE child SET v = 5, at = at WHERE id = 3
+;;
+UPDATE child SET at = '2021-01-01 00:00:00' WHERE id = 2
+;;
+SELECT * FROM child ORDER BY id
+;;
+INSERT INTO parent (id, v) VALUES (2, 9) ON DUPLICATE KEY UPDATE v = VALUES(v)
+;;
+INSERT INTO parent (id, v) VALUES (2, 9) ON DUPLICATE KEY UPDATE v = VALUES(v)
+;;
+UPDATE parent SET id = 7 WHERE id = 1
+;;
+DELETE FROM parent WHERE id = 2
+;;
+SELECT * FROM child ORDER BY id
+;;
+SELECT * FROM parent ORDER BY id
