@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.model.log import Log
+from troubadour.model.objects import ObjectLog
 from troubadour.model.verdict import Status, Verdict
 from troubadour.problem.budget import THOROUGHLY
 
@@ -39,15 +40,22 @@ def levels_for(log: Log) -> tuple[str, ...]:
 
 
 def survey_levels(
-    log: Log, decide: Decide, *, levels: Iterable[str] | None = None, left: Callable[[], float] | None = None
+    log: Log | ObjectLog,
+    decide: Decide,
+    *,
+    levels: Iterable[str] | None = None,
+    left: Callable[[], float] | None = None,
 ) -> dict[str, Standing]:
     """Each level's standing. The seconds that are `left` are shared (None: `EACH` for each); what is not reached is
-    undecided.
+    undecided. Those of a log of operations on objects are given.
 
     Where a log binds its commit order a stronger level implies nothing, as it may ask for another order: every level is
     asked by itself then.
     """
-    open_ = list(levels_for(log) if levels is None else levels)
+    if levels is None:
+        assert isinstance(log, Log)
+        levels = levels_for(log)
+    open_ = list(levels)
     exact = log.header.order == "exact"
     weaker = {name: ({name} if exact else set(implied_by(name)) & set(open_)) for name in open_}
     stronger = {name: {other for other in open_ if name in weaker[other]} for name in open_}

@@ -90,13 +90,13 @@ def circling(links: Links) -> Ints:
     if not len(chosen):
         return chosen
     part = links.only(chosen)
-    label = np.array(_components(part), np.int64)
+    label = np.array(components(part), np.int64)
     found: Ints = chosen[label[part.source] == label[part.target]]
     return found
 
 
-def _components(links: Links) -> list[int]:
-    """The component of each event, without recursion."""
+def components(links: Links) -> list[int]:
+    """The strongly connected component of each event that an edge leaves or leads to, -1 of others."""
     rows = Rows(links)
     first, targets = rows.first, rows.targets
     count = links.events

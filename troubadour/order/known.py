@@ -7,14 +7,14 @@ them). Does not know how answers are read, nor what follows from a circle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 
 from troubadour.facts.objects.accesses import NEVER, Flags, Ints, column, heads, ranks, spans
 from troubadour.facts.objects.facts import BLIND, Facts
-from troubadour.isolation.levels import Level, Scope, Visible
+from troubadour.isolation.levels import LEVELS, Level, Scope, Visible
 from troubadour.model.log import Begin
 from troubadour.model.objects import ABORTED, COMMITTED, MISSING
 from troubadour.order.arrays import Links
@@ -398,6 +398,22 @@ class _Maker:
         some = np.flatnonzero(last >= 0)
         target = began[some] if snapshot else self.commit(began[some])
         self.add(bead[last[some]], target, self.since[began[some]], Why.INSIDE)
+
+
+_TIMED = replace(LEVELS["strict-serializable"], session=True)
+"""Where a transaction is one event, and times and sessions count."""
+
+
+def of_reads_and_times(facts: Facts) -> Relation:
+    """The edges of what was read, of sessions and of times, a transaction being one event: they hold at every level
+    that keeps these."""
+    maker = _Maker(facts, _TIMED)
+    maker.reads()
+    maker.sees()
+    maker.misses()
+    maker.sessions()
+    maker.real_time()
+    return maker.made()
 
 
 def known_order(facts: Facts, level: Level) -> Relation:

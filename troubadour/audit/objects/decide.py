@@ -18,13 +18,13 @@ import numpy as np
 from sql_semantics.errors import Unsupported
 from troubadour.audit.objects.account import Finding, account_of_circle, account_of_fault
 from troubadour.audit.objects.candidates import candidates
+from troubadour.audit.objects.links import links_of
 from troubadour.audit.objects.second import core_log
 from troubadour.facts.objects.accesses import NEVER, Ints, ranks
 from troubadour.facts.objects.facts import Facts, Fault
 from troubadour.facts.objects.gather import facts_of
 from troubadour.formats.objects.expand import row_names
 from troubadour.formats.objects.read import kept
-from troubadour.isolation.anomalies import Kind
 from troubadour.isolation.levels import LEVELS, Level, Scope
 from troubadour.model.objects import ABORTED, COMMITTED, MISSING, READ, UNKNOWN, UNREAD, ObjectLog
 from troubadour.model.verdict import CoreScope, Coverage, Status, Verdict
@@ -34,7 +34,7 @@ from troubadour.order.arrays import lightest, shortest_circle
 from troubadour.order.counted_times import out_of_time
 from troubadour.order.known import Relation, Why, is_orderly, known_order
 from troubadour.problem.budget import SOME
-from troubadour.proof.dependencies import DependencyLink, is_shown
+from troubadour.proof.dependencies import is_shown
 from troubadour.replay.objects import Reading, by_timestamps, check_reading
 
 Confirm = Callable[[ObjectLog, str], Status]
@@ -199,7 +199,7 @@ class _Decision:
     def _refuted_by_circle(
         self, facts: Facts, relation: Relation, notes: tuple[str, ...], weight: int, edges: list[int]
     ) -> Verdict | None:
-        circle = _links(facts, relation, edges)
+        circle = links_of(facts, relation, edges)
         if not is_shown(self.log, self.level, circle):
             return None
         members = {link.earlier for link in circle} | {link.by for link in circle if link.by >= 0}
@@ -315,40 +315,6 @@ def _some(log: ObjectLog, places: Ints) -> ObjectLog:
     found = kept(log, chosen)
     found.order.extend(number[place] for place in log.order if place in number)
     return found
-
-
-_KINDS = {Why.WR: "wr", Why.WW: "ww", Why.RW: "rw", Why.SESSION: "session", Why.REAL_TIME: "real-time"}
-
-
-def _links(facts: Facts, relation: Relation, edges: list[int]) -> list[DependencyLink]:
-    """A circle of events as one of transactions: edges through beads are put together, those inside one left out."""
-    links, owner = relation.links, relation.owner
-    # begin at an edge that leaves a transaction
-    ways = list(edges)
-    start = next(n for n, one in enumerate(ways) if owner[links.source[one]] >= 0)
-    ways = ways[start:] + ways[:start]
-    found: list[DependencyLink] = []
-    begun = -1
-    told: list[int] = []
-    for one in ways:
-        source, target = int(owner[links.source[one]]), int(owner[links.target[one]])
-        if source >= 0:
-            begun, told = source, []
-        if relation.why[one] != Why.INSIDE:
-            told.append(one)
-        if target < 0 or not told:
-            continue
-        # of a counter two reads tell it: what one misses the other one has
-        first, last = told[0], told[-1]
-        at, more = (_operation(facts, relation, edge) for edge in (first, last))
-        kind = Kind(_KINDS[Why(int(relation.why[first]))])
-        found.append(DependencyLink(kind, begun, target, at, int(relation.by[first]), -1 if last == first else more))
-    return found
-
-
-def _operation(facts: Facts, relation: Relation, edge: int) -> int:
-    at = int(relation.at[edge])
-    return -1 if at < 0 else int(facts.accesses.op[at])
 
 
 def _witness(log: ObjectLog, reading: Reading, isolation: str | None) -> Witness:

@@ -1,0 +1,188 @@
+"""Facts of Elle's own tests (github.com/jepsen-io/elle at ccdee6f, test/elle: which small histories have which
+anomalies, and which levels these rule out), in a notation of our own.
+
+A transaction is words: `x+1` appends 1 to list x, `x=12` reads the list [1, 2] there, `x=` an empty one; `x:1` writes 1
+to register x, `x?1` reads it, `x?` reads nothing. `@p` is its session; `!` it aborted, `~` its outcome is unknown.
+Where `times` is set each begins after the one before it was over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from troubadour.anomalies.assumptions import Assumption
+from troubadour.anomalies.objects import anomalies_of
+from troubadour.formats import read_either
+from troubadour.isolation.models import weakest
+from troubadour.model.objects import ObjectLog
+
+SEQUENTIAL, LINEARIZABLE = Assumption.SEQUENTIAL_KEYS, Assumption.LINEARIZABLE_KEYS
+FOLLOWING = Assumption.WRITES_FOLLOW_READS
+
+
+def lines_of(texts: list[str], *, times: bool) -> list[dict[str, Any]]:
+    """A log's lines for transactions in the notation above."""
+    objects = {"l": "list"} if any("+" in text or "=" in text for text in texts) else {"r": "register"}
+    lines: list[dict[str, Any]] = [{"format": "troubadour-log", "version": 1, "objects": objects}]
+    for number, text in enumerate(texts):
+        line: dict[str, Any] = {"id": f"t{number + 1}", "status": "committed", "ops": []}
+        for word in text.split():
+            if word == "!":
+                line["status"] = "aborted"
+            elif word == "~":
+                line["status"] = "unknown"
+            elif word.startswith("@"):
+                line["session"], line["sno"] = word[1:], number
+            else:
+                line["ops"].append(operation(word))
+        if times:
+            line |= {"invoked": 10 * number, "returned": 10 * number + 5}
+        lines.append(line)
+    return lines
+
+
+def operation(word: str) -> list[Any]:
+    """One operation of the notation."""
+    found = re.fullmatch(r"(\w)([+=:?])(\w*)", word)
+    assert found is not None, word
+    key, what, value = found.groups()
+    match what:
+        case "+":
+            return ["append", "l", key, int(value)]
+        case "=":
+            return ["r", "l", key, [int(digit) for digit in value]]
+        case ":":
+            return ["w", "r", key, int(value)]
+        case _:
+            return ["r", "r", key, int(value) if value else None]
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    texts: list[str]
+    names: set[str]
+    """The anomalies."""
+    out: set[str]
+    """The weakest levels that they rule out."""
+    times: bool = False
+    assumed: list[Assumption] = field(default_factory=list)
+
+
+READ_ATOMIC_TOO = {"consistent-view", "repeatable-read", "read-atomic"}
+"""Of one transaction that saw a part of another: Elle does not name read atomic for it."""
+
+CASES = [
+    # list_append_test
+    Case("list G0", ["x+1 y+1", "x+2 y+2", "x=12 y=21"], {"G0"}, {"PL-1"}),
+    Case("list G1a", ["x+1 !", "x=1"], {"G1a"}, {"read-committed"}),
+    Case("list G1a, two readers", ["x=1 x+2", "x=12 y=3", "x+1 !", "y+3"], {"G1a"}, {"read-committed"}),
+    Case("list G1b", ["x+1 x+2", "x=1"], {"G1b"}, {"read-committed"}),
+    Case("list G1c", ["x+1 y=1", "x+2 y+1", "x=12 y=1"], {"G1c"}, {"read-committed"}),
+    Case("list G-single", ["x+1 y+1", "x+2 y=", "x=12"], {"G-single"}, {"consistent-view", "repeatable-read"}),
+    Case("list G2", ["x+1 y=", "y+1 x="], {"G2-item"}, {"repeatable-read"}),
+    Case(
+        "list strong SI", ["x+1 @0", "x+2 @1", "x=1 @2", "x=12 @3"], {"G-single-realtime"},
+        {"strong-snapshot-isolation"}, times=True,
+    ),
+    Case(
+        "list strong session SI", ["x+1 @0", "x+2 @1", "x=1 @1", "x=12 @2"], {"G-single-process"}, {"prefix"}
+    ),
+    Case(
+        "list contradictory orders", ["x+1 y=1", "x+2", "x+3 y+1", "x=13", "x=123"], {"incompatible-order"},
+        {"read-committed"},
+    ),
+    Case("list dirty update", ["x+1 !", "x+2", "x=12"], {"dirty-update", "G1a"}, {"read-committed"}),
+    Case("list dirty update, indirect", ["x+1 !", "x+2 ~", "x+3", "x=123"], {"dirty-update"}, {"read-committed"}),
+    Case("list duplicates", ["x+1 y=1", "x+2 y+1", "x=121"], {"duplicate-elements"}, {"PL-1", "read-uncommitted"}),
+    Case("list internal", ["x+1 x+2 x+4", "x+3 x=1234"], {"internal"}, {"read-uncommitted"}),
+    Case("list internal, FaunaDB", ["x+6 x="], {"internal"}, {"read-uncommitted"}),
+    Case("list internal, two reads", ["x= x=2", "x+2"], {"internal", "G-single"}, READ_ATOMIC_TOO),
+    Case("list future read", ["x=012 x+1", "x+0", "x+2"], {"future-read"}, {"read-committed"}),
+    Case("list future read, inside", ["x+1 x=01 x+0 x+3"], {"future-read"}, {"read-committed"}),
+    Case(
+        "list unobserved write", ["x+1 y+1", "x+2 y+2", "x+3 y+3", "x=12", "y=2"], {"G0", "G-single"},
+        {"cursor-stability", "update-atomic"},
+    ),
+    Case("list repeatable read", ["x= y+1", "y= x+1"], {"G2-item"}, {"repeatable-read"}),
+    Case(
+        "list G-nonadjacent", ["x+1", "x=1 y=", "y+1", "y=1 x="], {"G-nonadjacent"},
+        {"repeatable-read", "snapshot", "prefix"},
+    ),
+    Case(
+        "list no G-nonadjacent", ["x=5 y+1", "y= z+2", "z= t+3", "t=3 u+4", "u= x+5"], set(), set()
+    ),
+    Case(
+        "list lost update", ["x+0", "x=0 x+1", "x=0 x+2"], {"lost-update", "G2-item"},
+        {"cursor-stability", "update-atomic"},
+    ),
+    Case("list one transaction, two appends", ["x= x+1 x+2", "x=12"], set(), set()),
+    Case(
+        "list wr and process", ["x=1 y+1 @1", "y=1 @2", "x+1 @2"], {"G1c-process"}, {"strong-session-read-committed"}
+    ),
+    Case(
+        "list G-nonadjacent and process", ["x= z=1 @0", "x+1 @1", "z= @1", "z+1 @2"], {"G-nonadjacent-process"},
+        {"prefix"},
+    ),
+    Case("list read of unknown outcome", ["x+2 ~", "x+1 y+1", "x=12 y=1"], set(), set()),
+    # rw_register_test
+    Case("register never written", ["x:1", "x?2"], {"garbage-read"}, {"PL-1", "read-uncommitted"}, times=True),
+    Case(
+        "register stale read", ["x:1", "x:2", "x?2", "x?1"], {"cyclic-versions"}, {"PL-1"}, times=True,
+        assumed=[LINEARIZABLE],
+    ),
+    Case("register G0, unseen", ["x:1 y:2 @0", "x:2 y:1 @1"], set(), set()),
+    Case(
+        "register G0", ["x:1 y:2 @0", "x:2 y:1 @1", "x?2 @0", "y?2 @1"], {"G0"}, {"PL-1"}, assumed=[SEQUENTIAL]
+    ),
+    Case("register G1a", ["x?1", "x:1 !"], {"G1a"}, {"read-committed"}),
+    Case("register G1b", ["x:1 x:2", "x?1"], {"G1b"}, {"read-committed"}),
+    Case("register internal", ["x?1 x?2", "x:1", "x:2"], {"internal"}, {"read-atomic"}),
+    Case("register initial state", ["x? y?1", "y:1 x:2"], {"G-single"}, READ_ATOMIC_TOO),
+    Case("register writes follow reads", ["y?1 x:1 y:2", "x?1 y?1", "y:1"], {"G-single"}, READ_ATOMIC_TOO),
+    Case(
+        "register lost update", ["x:0", "x?0 x:1", "x?0 x:2"], {"lost-update", "G2-item"},
+        {"cursor-stability", "update-atomic"},
+    ),
+    # the paper, section 7
+    Case(
+        "TiDB", ["x=21 y+5 x+4", "x+5", "x=2154", "x+2", "x+1"], {"G-single"}, {"consistent-view", "repeatable-read"}
+    ),
+    Case("YugabyteDB", ["x+8 y=3", "y+5 x=", "y+3"], {"G2-item"}, {"repeatable-read"}),
+    Case("Dgraph, internal", ["x:2 x?1", "x:1"], {"internal"}, {"read-uncommitted"}),
+    Case(
+        "Dgraph, read skew", ["x?1 y?", "y:1", "x:1 y?1"], {"G-single"},
+        {"consistent-view", "repeatable-read", "prefix"},
+    ),
+    Case(
+        "Dgraph, cyclic versions", ["z? x:2", "x? y:1", "x?2"], {"cyclic-versions"}, {"PL-1"}, times=True,
+        assumed=[LINEARIZABLE],
+    ),
+]  # fmt: skip
+
+
+def log_of(case: Case, folder: Path) -> ObjectLog:
+    """The log of a case."""
+    path = folder / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines_of(case.texts, times=case.times)))
+    found = read_either([path])
+    assert isinstance(found, ObjectLog)
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_names_and_levels(case: Case, tmp_path: Path) -> None:
+    found = anomalies_of(log_of(case, tmp_path), case.assumed).anomalies
+    names = {one.name for one in found}
+    out = frozenset().union(*(one.rules_out for one in found))
+    assert case.names <= names if case.names else not names, names
+    assert set(weakest(out)) == case.out, [one.text for one in found]
+    assert {one.name for one in found if one.assumed} <= case.names and any(one.assumed for one in found) == bool(
+        case.assumed
+    )

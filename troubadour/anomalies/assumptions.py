@@ -1,0 +1,194 @@
+"""What a user may take for granted of registers, and the orders of versions that follow from it (Alvaro and Kingsbury
+2020, *Elle*, section 5.2).
+
+A key whose versions come in a circle so is told of, and left out. Does not know circles of transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from troubadour.anomalies.direct import Direct
+from troubadour.facts.objects.accesses import NEVER, column
+from troubadour.facts.objects.facts import Facts
+from troubadour.facts.objects.names import named
+from troubadour.isolation.models import ruled_out
+from troubadour.model.objects import COMMITTED, MISSING
+from troubadour.order.arrays import Links, components
+from troubadour.order.dependencies import Assumed
+from troubadour.order.known import since_of
+
+
+class Assumption(Enum):
+    """What is taken for granted of each register by itself: a transaction's write follows what it read there; each
+    session sees its versions in their order; what one client has seen or written, whoever begins later sees, or a
+    later version."""
+
+    WRITES_FOLLOW_READS = "writes-follow-reads"
+    SEQUENTIAL_KEYS = "sequential-keys"
+    LINEARIZABLE_KEYS = "linearizable-keys"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The assumptions' names, the order of versions that they give, and the keys where they contradict one another or
+    the answers."""
+
+    names: tuple[str, ...] = ()
+    order: Assumed = field(default_factory=Assumed)
+    cyclic: tuple[Direct, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    """What a transaction has of a cell: the first and the last version that it read or left there."""
+
+    txn: int
+    first: int
+    last: int
+
+
+def taken_for_granted(facts: Facts, assumptions: Sequence[Assumption]) -> Taken:
+    """What follows from assumptions."""
+    if not assumptions:
+        return Taken()
+    return _Maker(facts, assumptions).made()
+
+
+class _Maker:
+    def __init__(self, facts: Facts, assumptions: Sequence[Assumption]) -> None:
+        self.facts, self.assumptions = facts, assumptions
+        self.log = facts.accesses.log
+        self.since = since_of(facts)
+        self.rank = np.empty(len(self.log), np.int64)
+        self.rank[column(self.log.order)] = np.arange(len(self.log))
+
+    def made(self) -> Taken:
+        """All of it."""
+        earlier: list[int] = []
+        later: list[int] = []
+        cyclic: list[Direct] = []
+        for cell, touches in self._touches():
+            pairs = {pair for pair in self._pairs(touches) if pair[0] != pair[1]}
+            circle = _circle(pairs | self._known(cell))
+            if circle:
+                cyclic.append(self._cyclic(cell, circle, touches))
+                continue
+            made = [pair for pair in sorted(pairs) if pair[1] >= self.facts.cells]
+            earlier += [one for one, _ in made]
+            later += [other for _, other in made]
+        names = tuple(one.value for one in self.assumptions)
+        follow = Assumption.WRITES_FOLLOW_READS in self.assumptions
+        return Taken(names, Assumed(np.array(earlier, np.int64), np.array(later, np.int64), follow), tuple(cyclic))
+
+    def _touches(self) -> Iterator[tuple[int, list[_Touch]]]:
+        """By cell of a register what transactions have of it."""
+        if set(self.assumptions) <= {Assumption.WRITES_FOLLOW_READS}:
+            return
+        facts, accesses = self.facts, self.facts.accesses
+        registers = accesses.of_type("register")
+        last = accesses.last_change()
+        first: dict[int, int] = {}
+        latest: dict[int, int] = {}
+        for at, version in zip(facts.reads.at.tolist(), facts.reads.version.tolist(), strict=True):
+            visit = int(accesses.visit[at])
+            first.setdefault(visit, version)
+            latest[visit] = version
+        found: list[_Touch] = []
+        cell = -1
+        for visit, (here, txn) in enumerate(
+            zip(accesses.visit_cell.tolist(), accesses.visit_txn.tolist(), strict=True)
+        ):
+            if not registers[here] or self.since[txn] >= NEVER:
+                continue
+            if here != cell:
+                if found:
+                    yield cell, found
+                cell, found = here, []
+            made = facts.cells + visit if last[visit] >= 0 else latest.get(visit)
+            if made is not None:
+                found.append(_Touch(txn, first.get(visit, made), made))
+        if found:
+            yield cell, found
+
+    def _pairs(self, touches: Sequence[_Touch]) -> Iterator[tuple[int, int]]:
+        """Versions of one cell in an order that the assumptions give."""
+        if Assumption.SEQUENTIAL_KEYS in self.assumptions:
+            yield from self._by_sessions(touches)
+        if Assumption.LINEARIZABLE_KEYS in self.assumptions:
+            yield from self._by_times(touches)
+
+    def _by_sessions(self, touches: Sequence[_Touch]) -> Iterator[tuple[int, int]]:
+        before: dict[int, _Touch] = {}
+        for touch in sorted(touches, key=lambda one: int(self.rank[one.txn])):
+            session = self.log.sessions[touch.txn]
+            if session < 0:
+                continue
+            if session in before:
+                yield before[session].last, touch.first
+            before[session] = touch
+
+    def _by_times(self, touches: Sequence[_Touch]) -> Iterator[tuple[int, int]]:
+        """Of those that were over before another began the last ones: none of them was over before another of them
+        began."""
+        log = self.log
+        clocks: dict[int, list[_Touch]] = {}
+        for touch in touches:
+            if log.invoked[touch.txn] != MISSING:
+                clocks.setdefault(log.clocks[touch.txn], []).append(touch)
+        for mine in clocks.values():
+            mine.sort(key=lambda one: log.invoked[one.txn])
+            over = [one for one in mine if log.returned[one.txn] != MISSING and log.statuses[one.txn] == COMMITTED]
+            over.sort(key=lambda one: log.returned[one.txn])
+            taken = 0
+            frontier: list[_Touch] = []
+            for touch in mine:
+                begun = log.invoked[touch.txn]
+                while taken < len(over) and log.returned[over[taken].txn] < begun:
+                    new = over[taken]
+                    frontier = [one for one in frontier if log.returned[one.txn] >= log.invoked[new.txn]]
+                    frontier.append(new)
+                    taken += 1
+                for one in frontier:
+                    yield one.last, touch.first
+
+    def _known(self, cell: int) -> set[tuple[int, int]]:
+        """The order of a cell's versions that answers tell."""
+        known = self.facts.successions
+        cells = self.facts.cells
+        mine = np.flatnonzero(self.facts.accesses.visit_cell[known.later - cells] == cell)
+        pairs = set(zip(known.earlier[mine].tolist(), known.later[mine].tolist(), strict=True))
+        begin, end = np.searchsorted(self.facts.accesses.visit_cell, (cell, cell + 1))
+        last = self.facts.accesses.last_change()[begin:end]
+        if (self.facts.reads.version == cell).any():
+            pairs |= {(cell, cells + int(visit)) for visit in begin + np.flatnonzero(last >= 0)}
+        return pairs
+
+    def _cyclic(self, cell: int, circle: Iterable[int], touches: Sequence[_Touch]) -> Direct:
+        versions = set(circle)
+        members = [one for one in touches if one.first in versions or one.last in versions]
+        members.sort(key=lambda one: int(self.rank[one.txn]))
+        at = int(np.searchsorted(self.facts.accesses.cell, cell))
+        names = ", ".join(one.value for one in self.assumptions)
+        text = f"the versions of {named(self.facts.accesses, at)} come after one another in a circle, by {names}"
+        subject = int(self.facts.accesses.subject[cell])
+        return Direct("cyclic-versions", tuple(one.txn for one in members), subject, text, ruled_out("cyclic-versions"))
+
+
+def _circle(pairs: set[tuple[int, int]]) -> list[int]:
+    """Versions that come after one another in a circle, those of one component."""
+    if not pairs:
+        return []
+    versions, numbered = np.unique(np.array(sorted(pairs), np.int64), return_inverse=True)
+    both = numbered.reshape(-1, 2)
+    links = Links(len(versions), both[:, 0], both[:, 1], np.zeros(len(both), np.int64))
+    label = components(links)
+    for number in set(label):
+        members = [int(versions[one]) for one, other in enumerate(label) if other == number and number >= 0]
+        if len(members) > 1:
+            return members
+    return []

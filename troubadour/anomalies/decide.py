@@ -1,0 +1,155 @@
+"""Audits of a log at the levels that its anomalies leave open. Does not know which these are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from sql_semantics.errors import Unsupported
+from troubadour.anomalies.assumptions import Assumption
+from troubadour.anomalies.levels import levels_of
+from troubadour.anomalies.objects import Listing, anomalies_of
+from troubadour.anomalies.report import Report
+from troubadour.audit.driver import Options, audit
+from troubadour.audit.objects.decide import ObjectOptions, decide_objects
+from troubadour.audit.objects.second import by_sql
+from troubadour.coverage.library import library_for
+from troubadour.formats.objects.expand import expanded
+from troubadour.model.bounds import OutOfTime
+from troubadour.model.log import Log, Transaction, TransactionId
+from troubadour.model.objects import ABORTED, COMMITTED, UNKNOWN, ObjectLog
+from troubadour.model.verdict import Status, Verdict
+from troubadour.problem.budget import BRIEFLY, FEW, MOST, THOUSANDS
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a log: the level that is `expected` (None: the log's own), what is taken for granted, and the
+    `seconds` that there are (None: any)."""
+
+    expected: str | None = None
+    assumed: Sequence[Assumption] = ()
+    seconds: float | None = None
+    begun: float = field(default_factory=time.monotonic)
+
+    def left(self) -> float | None:
+        """The seconds that are left. Raises OutOfTime."""
+        if self.seconds is None:
+            return None
+        left = self.seconds - (time.monotonic() - self.begun)
+        if left <= 0:
+            raise OutOfTime
+        return left
+
+
+def report_on(log: Log | ObjectLog, asked: Asked) -> tuple[Report, Status]:
+    """All anomalies of a log, with the levels, and whether what is expected holds. Raises LogError where the log cannot
+    be used."""
+    auditor = _Objects(log, asked) if isinstance(log, ObjectLog) else _Sql(log, asked)
+    listing = anomalies_of(log, asked.assumed) if isinstance(log, ObjectLog) else Listing((), ())
+    return levels_of(
+        log, listing.anomalies, listing.notes, asked.expected, own_levels(log), auditor.decide, auditor.further
+    )
+
+
+def own_levels(log: Log | ObjectLog) -> list[str]:
+    """The levels that a log's transactions ask for."""
+    if isinstance(log, ObjectLog):
+        names = {log.level_names[one] or log.header.isolation for one in set(log.levels)}
+    else:
+        names = {transaction.isolation or log.header.isolation for transaction in log.transactions}
+    found = sorted(name for name in names if name)
+    # one that asks for none is held to nothing
+    return found if None not in names else []
+
+
+class _Sql:
+    """Audits of SQL."""
+
+    def __init__(self, log: Log, asked: Asked) -> None:
+        self._log, self._asked = log, asked
+
+    def decide(self, level: str | None, briefly: bool) -> Verdict:
+        """The verdict at a level."""
+        return self._audited(self._log, level, briefly)
+
+    def _audited(self, log: Log, level: str | None, briefly: bool) -> Verdict:
+        options = Options(
+            level,
+            timeout=self._asked.left(),
+            unobserved=False,
+            accounts=True,
+            effort=BRIEFLY if briefly else None,
+        )
+        try:
+            return audit(*library_for(log, level), options)
+        except Unsupported as error:
+            return _undecided(log, level, f"not modelled: {error.construct}")
+
+    def further(self, level: str | None, violation: Verdict) -> Sequence[Verdict]:
+        """Violations that are left when nothing is known of what the failing transactions before answered: what few
+        observations do not allow more of them do not either."""
+        return [*self._after(level, violation)] if len(self._log.transactions) <= THOUSANDS else []
+
+    def _after(self, level: str | None, violation: Verdict) -> Iterator[Verdict]:
+        log = self._log
+        for _ in range(FEW):
+            if violation.failing_transaction is None:
+                return
+            log = _without_answers(log, violation.failing_transaction)
+            violation = self._audited(log, level, True)
+            if violation.status is not Status.VIOLATION:
+                return
+            yield violation
+
+
+class _Objects:
+    """Audits of operations on objects: by facts and order, else by the SQL that they stand for."""
+
+    def __init__(self, log: ObjectLog, asked: Asked) -> None:
+        self._log, self._asked = log, asked
+        self._sql: _Sql | None = None
+
+    def decide(self, level: str | None, briefly: bool) -> Verdict:
+        """The verdict at a level."""
+        self._asked.left()
+        found = decide_objects(self._log, ObjectOptions(level), by_sql)
+        if found is not None:
+            return found
+        if briefly and len(self._log.kinds) > MOST:
+            return _undecided(self._log, level, "facts and order do not decide it, and the log is long")
+        return self._as_sql().decide(level, briefly)
+
+    def further(self, level: str | None, violation: Verdict) -> Sequence[Verdict]:
+        """None: dependencies tell of all."""
+        return []
+
+    def _as_sql(self) -> _Sql:
+        if self._sql is None:
+            self._sql = _Sql(expanded(self._log), self._asked)
+        return self._sql
+
+
+def _without_answers(log: Log, failing: TransactionId) -> Log:
+    """The log in which nothing is known of what one transaction's statements answered, but that none failed."""
+    return Log(log.header, [_blind(one) if one.id == failing else one for one in log.transactions], log.digest)
+
+
+def _blind(transaction: Transaction) -> Transaction:
+    statements = tuple(
+        one if one.error is not None else msgspec.structs.replace(one, results=None, several=False, affected=None)
+        for one in transaction.statements
+    )
+    return msgspec.structs.replace(transaction, statements=statements)
+
+
+def _undecided(log: Log | ObjectLog, level: str | None, reason: str) -> Verdict:
+    if isinstance(log, ObjectLog):
+        total = len(log)
+        committed, aborted, unknown = (log.count(status) for status in (COMMITTED, ABORTED, UNKNOWN))
+    else:
+        total, committed, aborted, unknown = len(log.transactions), log.committed, log.aborted, log.unknown
+    return Verdict(Status.UNDECIDED, level or "", total, committed, aborted, unknown, 0, reason=reason)

@@ -1,0 +1,161 @@
+"""All anomalies of a log of operations on objects: those of single answers, and circles of dependencies.
+
+What is listed holds in every explanation of the log, or rules out no more than what each of them has: an edge that an
+update got lost would explain, and a version that a transaction of unknown outcome left, take that into account. Does
+not know which levels hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from troubadour.anomalies.assumptions import Assumption, Taken, taken_for_granted
+from troubadour.anomalies.cycles import Cycle, cycles_of
+from troubadour.anomalies.direct import Direct, direct_anomalies
+from troubadour.anomalies.names import other_names, title
+from troubadour.anomalies.report import Listed, worst_first
+from troubadour.audit.objects.account import account_of_circle
+from troubadour.audit.objects.links import links_of
+from troubadour.facts.objects.facts import Facts
+from troubadour.facts.objects.gather import facts_of
+from troubadour.facts.objects.names import named
+from troubadour.isolation.anomalies import ANOMALIES, Kind, is_forbidden
+from troubadour.isolation.levels import LEVELS, Level, Visible
+from troubadour.isolation.models import ruled_out, stronger
+from troubadour.model.account import Edge
+from troubadour.model.objects import MISSING, UNKNOWN, ObjectLog
+from troubadour.order.dependencies import Dependencies, dependencies_of
+from troubadour.proof.dependencies import DependencyLink
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The anomalies of a log, and what was not looked for."""
+
+    anomalies: tuple[Listed, ...]
+    notes: tuple[str, ...]
+
+
+def anomalies_of(log: ObjectLog, assumptions: Sequence[Assumption] = ()) -> Listing:
+    """All anomalies of a log, the worst first."""
+    if not len(log):
+        return Listing((), ())
+    facts = facts_of(log, grows=True)
+    taken = taken_for_granted(facts, assumptions)
+    return _Lister(facts, dependencies_of(facts, taken.order), taken).listed()
+
+
+class _Lister:
+    def __init__(self, facts: Facts, dependencies: Dependencies, taken: Taken) -> None:
+        self.facts, self.dependencies, self.taken = facts, dependencies, taken
+        self.relation = dependencies.relation
+        self.log = facts.accesses.log
+        self.by_server = max(self.log.starts, default=MISSING) != MISSING or bool(self.log.more)
+
+    def listed(self) -> Listing:
+        """All of them, grouped."""
+        groups: dict[tuple[object, ...], list[Listed]] = {}
+        for direct in (*direct_anomalies(self.facts, self.relation.since), *self.taken.cyclic):
+            one = self._of_direct(direct)
+            groups.setdefault((one.name, one.cause, one.assumed), []).append(one)
+        found = cycles_of(self.dependencies)
+        for cycle in found.cycles:
+            one = self._of_cycle(cycle)
+            groups.setdefault((one.name, one.cause, one.assumed), []).append(one)
+        listed = [self._grouped(several, several[0].name in found.more) for several in groups.values()]
+        listed += [self._unsearched(name, txn) for name, txn in found.unsearched]
+        notes = tuple(f"not all circles of {name} were looked for" for name in sorted(found.more))
+        return Listing(worst_first(listed), notes)
+
+    @staticmethod
+    def _grouped(several: Sequence[Listed], more: bool) -> Listed:
+        first = min(several, key=lambda one: len(one.transactions))
+        return Listed(
+            first.name, first.title, first.aka, first.cause, first.transactions, first.text, len(several),
+            frozenset().union(*(one.rules_out for one in several)), first.chain, first.assumed, more,
+        )  # fmt: skip
+
+    def _of_direct(self, direct: Direct) -> Listed:
+        assumed = self.taken.names if direct.name == "cyclic-versions" else ()
+        ids = tuple(self.log.ids[one] for one in direct.transactions)
+        cause = self.log.objects[direct.subject].name
+        return Listed(
+            direct.name, title(direct.name, None), other_names(direct.name, None), cause, ids, direct.text, 1,
+            direct.rules_out, assumed=assumed,
+        )  # fmt: skip
+
+    def _of_cycle(self, cycle: Cycle) -> Listed:
+        edges = [*cycle.edges]
+        circle = links_of(self.facts, self.relation, edges)
+        grows = bool(self.dependencies.grows[edges].any())
+        assumed = self.taken.names if self.dependencies.assumed[edges].any() else ()
+        finding = account_of_circle(self.log, circle)
+        chain = tuple(self._edge(link, edge) for link, edge in zip(circle, finding.account.chain, strict=True))
+        anomaly = ANOMALIES[finding.account.anomaly]
+        ids = tuple(self.log.ids[one.earlier] for one in circle)
+        return Listed(
+            cycle.name, title(cycle.name, anomaly), other_names(cycle.name, anomaly), _cause(chain), ids,
+            _contradiction(chain), 1, self._ruled_out(cycle.name, circle, grows), chain, assumed,
+        )  # fmt: skip
+
+    def _edge(self, link: DependencyLink, edge: Edge) -> Edge:
+        """An edge as told, where no read tells it in the words of what was taken for granted."""
+        if link.kind is not Kind.WW or link.by >= 0:
+            return edge
+        accesses = self.facts.accesses
+        at = int(np.flatnonzero(accesses.op == link.at)[0])
+        earlier, later = str(self.log.ids[link.earlier]), str(self.log.ids[link.later])
+        text = f"{earlier} comes before {later}: both wrote {named(accesses, at)}, {later} later, as was assumed"
+        return Edge("ww", edge.earlier, edge.later, text, table=edge.table, key=edge.key)
+
+    def _ruled_out(self, name: str, circle: Sequence[DependencyLink], grows: bool) -> frozenset[str]:
+        """Levels and models that no explanation of the log has."""
+        out = ruled_out(name)
+        if grows:
+            out &= ruled_out("lost-update")
+        if any(self.log.statuses[one.earlier] == UNKNOWN for one in circle):
+            out &= ruled_out("G1a")
+        kinds = [one.kind for one in circle]
+        levels = [level for level in LEVELS.values() if not (level.dialect or level.dirty or level.ordered)]
+        return out | stronger(level.name for level in levels if self._forbids(level, kinds, grows))
+
+    def _forbids(self, level: Level, kinds: Sequence[Kind], grows: bool) -> bool:
+        """Whether a level excludes a circle whose edges hold in every explanation, or where no update gets lost."""
+        if (Kind.SESSION in kinds and not level.session) or (Kind.REAL_TIME in kinds and not level.real_time):
+            return False
+        if grows and not (level.write_conflict or level.horizon.latest):
+            return False
+        if Kind.REAL_TIME in kinds and level.horizon.at_start and self.by_server:
+            return False  # its snapshot may be older than its client's first call
+        if level.visible is Visible.STATE:
+            return is_forbidden(level, kinds)
+        return Kind.RW not in kinds or sorted(kind.value for kind in kinds) == ["rw", "wr"]
+
+    def _unsearched(self, name: str, txn: int) -> Listed:
+        """A component that has circles, of which none was found in time."""
+        text = f"{self.log.ids[txn]} and others come before one another; the search for a smallest circle was cut off"
+        # some circle of dependencies there is
+        return Listed(
+            "cycle-exists", title("cycle-exists", None), (), name, (self.log.ids[txn],), text, 1, _at_least(name)
+        )
+
+
+def _at_least(name: str) -> frozenset[str]:
+    """What any circle of the edges of a specification rules out."""
+    for suffix in ("-realtime", "-process"):
+        if name.endswith(suffix):
+            return ruled_out(f"G2{suffix}")
+    return ruled_out("G2")
+
+
+def _cause(chain: Sequence[Edge]) -> str:
+    return ", ".join(sorted({edge.kind if edge.table is None else f"{edge.kind} {edge.table}" for edge in chain}))
+
+
+def _contradiction(chain: Sequence[Edge]) -> str:
+    """The circle in a sentence."""
+    texts = [edge.text for edge in chain]
+    return "; ".join(texts[:-1]) + f"; however, {texts[-1]}: a contradiction"

@@ -1,0 +1,85 @@
+"""What is found of a log: its anomalies, grouped, and the levels that they rule out. Does not know how they are found,
+nor how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.models import ANOMALY_ORDER, MODELS, PROCESS, REALTIME, weakest
+from troubadour.model.account import Edge
+from troubadour.model.log import TransactionId
+from troubadour.model.verdict import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Anomalies of one name and one `cause` (what their edges or answers are of): how many were found (`more`: there
+    may be more), and of one of the smallest its `transactions`, `chain` and a `text`. `rules_out`: levels and models
+    that do not hold; `assumed`: with what was taken for granted."""
+
+    name: str
+    title: str
+    aka: tuple[str, ...]
+    cause: str
+    transactions: tuple[TransactionId, ...]
+    text: str
+    count: int
+    rules_out: frozenset[str]
+    chain: tuple[Edge, ...] = ()
+    assumed: tuple[str, ...] = ()
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What an audit says of a level."""
+
+    level: str
+    status: Status
+    because: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All of it. `excluded`: levels and models that are ruled out, `proved`: those of which a witness was found, with
+    what they imply; `open`: levels audited without an answer; `notes`: what was not looked for."""
+
+    anomalies: tuple[Listed, ...]
+    excluded: frozenset[str]
+    proved: frozenset[str]
+    open: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def weakest_excluded(self) -> list[str]:
+        """The weakest levels that are ruled out."""
+        return weakest(self.excluded)
+
+    def also_excluded(self) -> list[str]:
+        """The other ones."""
+        first = set(self.weakest_excluded())
+        return in_order(self.excluded - first)
+
+    def standing(self, level: str) -> Status:
+        """Whether a level or model holds."""
+        if level in self.excluded:
+            return Status.VIOLATION
+        return Status.CORRECT if level in self.proved else Status.UNDECIDED
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Levels and models, those that others report by first."""
+    some = set(names)
+    return [one for one in (*MODELS, *LEVELS) if one in some]
+
+
+def worst_first(anomalies: Iterable[Listed]) -> tuple[Listed, ...]:
+    """Anomalies in the order of a report."""
+    return tuple(sorted(anomalies, key=lambda one: (_rank(one.name), one.cause, str(one.transactions))))
+
+
+def _rank(name: str) -> tuple[int, int]:
+    timed = 2 if name.endswith(REALTIME) else 1 if name.endswith(PROCESS) else 0
+    plain = name.removesuffix(REALTIME).removesuffix(PROCESS)
+    return timed, ANOMALY_ORDER.index(plain) if plain in ANOMALY_ORDER else len(ANOMALY_ORDER)

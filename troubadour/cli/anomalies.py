@@ -1,0 +1,176 @@
+"""``troubadour anomalies``. Does not know how an anomaly is found."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from troubadour.cli.common import emit, load, load_either, pass_on, refuse
+from troubadour.cli.importing import as_logs, from_option
+from troubadour.cli.supervision import Bounds, Work, supervise
+from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.models import MODELS, level_named
+from troubadour.isolation.naming import unknown_level
+from troubadour.model.bounds import OutOfTime
+from troubadour.model.log import LogError
+from troubadour.model.verdict import Status
+
+if TYPE_CHECKING:
+    from troubadour.anomalies.report import Report
+
+_ASSUMPTIONS = ("writes-follow-reads", "sequential-keys", "linearizable-keys")
+"""As `troubadour.anomalies.assumptions.Assumption`, which is not imported before it is needed."""
+
+EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
+
+
+@click.command()
+@click.argument("logs", metavar="LOG...", nargs=-1, required=True)
+@click.option(
+    "--expect",
+    "expected",
+    metavar="LEVEL",
+    help=f"The level that is expected to hold: one of audit's, or {', '.join(MODELS)}. Default: the log's own.",
+)
+@click.option(
+    "--assume",
+    "assumed",
+    multiple=True,
+    type=click.Choice(_ASSUMPTIONS),
+    help="Take for granted of each register: what a transaction writes follows what it read there; each session sees "
+    "its versions in their order; what was over before another transaction began it sees. May be given several times.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a text and a drawing for each kind of anomaly here, and results.edn.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Give up (exit 3) after this long, reading included.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="Give up (exit 3) rather than use more memory than this.",
+)
+@from_option
+def anomalies(
+    logs: tuple[str, ...],
+    source: str | None,
+    expected: str | None,
+    assumed: tuple[str, ...],
+    out: Path | None,
+    form: str,
+    timeout: float | None,
+    memory: int | None,
+) -> None:
+    """List all anomalies of a log, and the isolation levels that they rule out.
+
+    An audit ends at the first failing transaction; this goes on. LOG is as for `troubadour audit`.
+
+    Exit status: 1 the expected level is ruled out, 0 it is proved, 3 neither, 2 the input or the options cannot be
+    used.
+    """
+    request = _Request(logs, source, expected, assumed, out, form, Bounds(timeout, memory))
+    if not request.bounds.given:
+        sys.exit(request.answer(Work()))
+    ended = supervise(request.answer, request.bounds)
+    if ended.reason is None:
+        pass_on(ended)
+        sys.exit(ended.status)
+    sys.exit(request.stopped(ended.reason, json.loads(ended.told or b"{}").get("expected")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked for, options as they were given."""
+
+    logs: Sequence[str]
+    source: str | None
+    expected: str | None
+    assumed: Sequence[str]
+    out: Path | None
+    form: str
+    bounds: Bounds
+
+    def answer(self, work: Work) -> int:
+        """Read, look, print; the exit status."""
+        from troubadour.anomalies.assumptions import Assumption
+        from troubadour.anomalies.decide import Asked, own_levels, report_on
+
+        expected: str | None = None
+        try:
+            with as_logs(self.source, self.logs) as logs:
+                expected = self._expected(logs)
+                log = load_either(logs)
+            own = own_levels(log)
+            shown = expected or ", ".join(own) or None
+            work.tell(json.dumps({"expected": shown}).encode())
+            asked = Asked(expected, [Assumption(one) for one in self.assumed], self.bounds.left())
+            _check(own)
+            report, standing = report_on(log, asked)
+        except LogError as error:
+            refuse(str(error))
+        except OutOfTime:
+            work.lift()
+            return self.stopped(self.bounds.too_long(), expected)
+        except (MemoryError, SystemError) as error:
+            work.lift()
+            if not self.bounds.is_memory(error):
+                raise
+            return self.stopped(self.bounds.too_large(), expected)
+        work.lift()
+        if self.out is not None:
+            from troubadour.report.anomaly_files import write_files
+
+            try:
+                write_files(self.out, report, log, standing)
+            except OSError as error:
+                refuse(f"--out: {error.filename or self.out}: {error.strerror}")
+        self._print(report, shown, standing, None)
+        return EXIT[standing]
+
+    def _expected(self, logs: Sequence[str]) -> str | None:
+        """The level or model that `--expect` names."""
+        if self.expected is None:
+            return None
+        found = level_named(self.expected)
+        if found is None:
+            dialect = load(logs).header.dialect if self.source is None else None
+            refuse(f"--expect: {unknown_level(self.expected, dialect)}, {', '.join(MODELS)}")
+        return found
+
+    def stopped(self, reason: str, expected: str | None) -> int:
+        """Print that the look at the log was not finished, for this reason; the exit status."""
+        from troubadour.anomalies.report import Report
+
+        empty = Report((), frozenset(), frozenset())
+        self._print(empty, expected or self.expected, Status.UNDECIDED, reason)
+        return EXIT[Status.UNDECIDED]
+
+    def _print(self, report: Report, expected: str | None, standing: Status, reason: str | None) -> None:
+        from troubadour.report.anomalies import anomalies_json, anomalies_text
+
+        if self.form == "json":
+            emit(anomalies_json(report, expected, standing, self.bounds.spent(), reason))
+        else:
+            emit(anomalies_text(report, expected, standing, reason))
+
+
+def _check(own: Sequence[str]) -> None:
+    """Exit status 2 where the log names a level that there is none of."""
+    for name in own:
+        if name not in LEVELS:
+            refuse(unknown_level(name, None))
