@@ -69,86 +69,86 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     type=click.Choice(["brief", "full"]),
     default="full",
     show_default=True,
-    help="How much of a violation is told: its name and chain, or also the answer row by row, the statements of the "
+    help="How much of a violation is shown: its name and chain, or also the answer row by row, the statements of the "
     "core, what was assumed and what to look at next.",
 )
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE.html",
-    help="Write the verdict as one page of HTML here: reason, circle, time line, statements, figures.",
+    help="Write the verdict to this file as one page of HTML: reason, diagram, time line, statements, figures.",
 )
 @click.option(
     "--reproduce",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write the core of a violation here as something to run: a schedule for `troubadour reproduce DIR`, a spec "
-    "for PostgreSQL's isolation tester, a script for terminals.",
+    help="Write the core of a violation to this folder in a form that runs: a schedule for `troubadour reproduce DIR`, "
+    "a spec for PostgreSQL's isolation tester, a script for terminals.",
 )
 @click.option(
     "--stats",
     is_flag=True,
-    help="Tell what each step of the audit was tried for and helped with, and what it took: units of work (a unit is "
-    "about a microsecond of an idle machine, and the same on any) and processor seconds.",
+    help="Show how often each step of the audit was tried, how often it helped, and what it cost: units of work (about "
+    "a microsecond each on an idle machine, the same on every machine) and CPU seconds.",
 )
-@click.option("--quiet", is_flag=True, help="Print the verdict in one line, and no progress.")
+@click.option("--quiet", is_flag=True, help="Print the verdict on one line, and no progress.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Give up (exit 3) after this long, reading included.",
+    help="Stop after this many seconds, reading included: undecided (exit 3).",
 )
 @click.option(
     "--memory",
     type=click.IntRange(min=1),
     metavar="MIB",
-    help="Give up (exit 3) rather than use more memory than this.",
+    help="Stop rather than use more memory than this: undecided (exit 3).",
 )
 @click.option(
     "--max-staleness",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Take it that nothing reads a state that more than N transactions have followed when its turn comes (at a "
-    "product's profile aborted ones count, too), and forget older states. What only these could explain is a "
+    help="Assume that no transaction reads a state that more than N transactions followed before its turn (at a "
+    "product's profile aborted ones count, too), and forget older states. A log that only those could explain is a "
     "violation within that scope.",
 )
 @click.option(
     "--witness",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE",
-    help="Write the witness of a correct log here; `troubadour verify` checks it.",
+    help="Write the witness of a correct log to this file; `troubadour verify` checks it.",
 )
 @click.option(
     "--certificate",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The database's own account of the run (docs/certificates.md): where it explains the log nothing is searched.",
+    help="The database's own account of the run (docs/certificates.md): where it explains the log, there is no search.",
 )
 @click.option(
     "--require-certificate",
     is_flag=True,
-    help="Results that are possible, but not as the certificate says, are a violation (exit 1); an incomplete "
-    "certificate leaves the log undecided.",
+    help="A log that is possible, but not as the certificate says, is a violation (exit 1); with an incomplete "
+    "certificate it is undecided.",
 )
 @click.option(
     "--strongest",
     is_flag=True,
-    help="Tell of every level and profile whether the log keeps it. The exit status is that of the level asked for "
+    help="Say for every level and profile whether the log keeps it. The exit status is that of the level asked for "
     "(--isolation, else the log's own), else 0 where some level holds.",
 )
 @click.option(
     "--lattice",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE",
-    help="With --strongest: draw the levels, and which of them hold, as SVG here.",
+    help="With --strongest: draw the levels and which of them hold, as SVG, to this file.",
 )
 @click.option(
     "--allow-unjudged",
     "allowed",
     multiple=True,
     metavar="CONSTRUCT",
-    help="Call the log correct although statements with this construct, as `coverage` names it, were not judged; 'all' "
-    "for any. May be given several times.",
+    help="Call the log correct even if statements with this construct, as `coverage` names it, were not judged; 'all' "
+    "for any. May be repeated.",
 )
 @click.option(
     "--min-transactions",
@@ -156,22 +156,22 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Call the log correct only if something was judged of so many committed transactions at least.",
+    help="Call the log correct only if statements of at least N committed transactions were judged.",
 )
 @click.option(
     "--allow-unobserved",
     "unobserved",
     is_flag=True,
-    help="Call a log correct of which nothing was observed: no row, no count, no error.",
+    help="Call a log correct even if it has no observation: no row, no count, no error.",
 )
 @click.option(
     "--ask-engine",
     is_flag=True,
-    help="Before a violation is told that hangs on what one statement answers, run that on a throw-away engine of the "
-    "product: SQLite and DuckDB in this process, an embedded PostgreSQL, another server by --ask-dsn. Where it answers "
-    "what the log says, the fault is ours, and the log undecided.",
+    help="Before reporting a violation that depends on what one statement returns, run that statement on a throw-away "
+    "instance of the product: SQLite and DuckDB in this process, an embedded PostgreSQL, other servers by --ask-dsn. "
+    "If it returns what the log says, the model is at fault, and the log is undecided.",
 )
-@click.option("--ask-dsn", metavar="DSN", help="A server for --ask-engine; a database of its own is made and dropped.")
+@click.option("--ask-dsn", metavar="DSN", help="A server for --ask-engine; a database is created there, and dropped.")
 @click.option("--indexing/--no-indexing", default=True, help="H1: find rows by an index on equality predicates.")
 @click.option(
     "--window",
@@ -181,7 +181,11 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     metavar="STATES",
     help="H2: symbolic reads look at this many newest states first; 0 for all at once.",
 )
-@click.option("--concretization/--no-concretization", default=True, help="H3: what has one value left becomes it.")
+@click.option(
+    "--concretization/--no-concretization",
+    default=True,
+    help="H3: a symbolic value with one possible value left becomes that value.",
+)
 @click.option("--stronger-first/--no-stronger-first", default=True, help="H4: try the newest states first.")
 @from_option
 def audit(

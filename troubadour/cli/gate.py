@@ -43,23 +43,28 @@ _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The policy. Default: troubadour.toml, else [tool.troubadour] of pyproject.toml, here.",
+    help="The policy. Default: troubadour.toml, else [tool.troubadour] of pyproject.toml, in this folder.",
 )
 @click.option(
     "--allow-unobserved",
     "unobserved",
     is_flag=True,
-    help="Let logs pass of which nothing was observed.",
+    help="Accept logs without an observation.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Audits at a time. Default: one per processor.")
-@click.option("--junit", type=_FILE, metavar="FILE", help="Write JUnit XML here.")
-@click.option("--sarif", type=_FILE, metavar="FILE", help="Write SARIF 2.1.0 here.")
-@click.option("--markdown", type=_FILE, metavar="FILE", help="Write a Markdown summary here, behind what is there.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Audits that run at the same time. Default: one per processor.",
+)
+@click.option("--junit", type=_FILE, metavar="FILE", help="Write JUnit XML to this file.")
+@click.option("--sarif", type=_FILE, metavar="FILE", help="Write SARIF 2.1.0 to this file.")
+@click.option("--markdown", type=_FILE, metavar="FILE", help="Append a Markdown summary to this file.")
 @click.option(
     "--artifacts",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Leave each log's verdict, messages and witness in folders here.",
+    help="Keep each log's verdict, messages and witness in a folder of its own here.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def gate(

@@ -60,14 +60,14 @@ log.add_command(certify)
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    help="Where the log goes, a plain .jsonl file; recorded connections then add segments beside it.",
+    help="The log to write, a plain .jsonl file; recorded connections then add segments beside it.",
 )
 @click.option("--table", "-t", "tables", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
 @click.option("--isolation", metavar="LEVEL", help="For the header, in place of the database's default level.")
 def init(dsn: str, out: Path, tables: tuple[str, ...], isolation: str | None) -> None:
     """Begin a log with the schema, the routines and the rows that a database has now.
 
-    Everything is read while nobody can write, so it is the state before the first recorded transaction, if from
+    Everything is read while writers are locked out, so it is the state before the first recorded transaction, if from
     now on only recorded connections write. (Where the log is not there yet the first recorded connection does the same
     by itself.) DSN is libpq's for PostgreSQL, or sqlite:FILE, duckdb:FILE, mysql://USER@HOST/DATABASE.
 
@@ -180,9 +180,9 @@ def stats(logs: tuple[str, ...]) -> None:
 @click.option("--id", "-i", "ids", multiple=True, metavar="ID", help="Only this transaction; may be repeated.")
 @click.option("--session", "-s", "sessions", multiple=True, metavar="NAME", help="Only transactions of this session.")
 @click.option("--match", "-m", metavar="TEXT", help="Only transactions with a statement that contains this text.")
-@click.option("--first", "-n", type=click.IntRange(1), metavar="N", help="No more than so many.")
+@click.option("--first", "-n", type=click.IntRange(1), metavar="N", help="Print at most N.")
 def show(logs: tuple[str, ...], ids: tuple[str, ...], sessions: tuple[str, ...], match: str | None, first: int) -> None:
-    """Print transactions as text, in the order in which they probably happened.
+    """Print transactions as text, in hint order (by commit times, else client times, else the file).
 
     \b
     Examples:
@@ -232,7 +232,8 @@ def validate(logs: tuple[str, ...]) -> None:
     for text, reason in unread.items():
         emit(f"a definition that cannot be read: {brief(text)}: {brief(reason)}")
     if not coverage.unjudged:
-        emit(f"{len(found.transactions):,} transactions, all of them modelled")
+        count = len(found.transactions)
+        emit(f"{count:,} transaction{'s' * (count != 1)}, all of them modelled")
         if unread:
             raise click.exceptions.Exit(3)
         return
@@ -253,7 +254,7 @@ def validate(logs: tuple[str, ...]) -> None:
     type=click.IntRange(1),
     required=True,
     metavar="N",
-    help="How many transactions to keep, in the order in which they probably happened.",
+    help="How many transactions to keep, in hint order.",
 )
 def cut(logs: tuple[str, ...], out: Path, number: int) -> None:
     """Make a smaller log of the first transactions.
@@ -310,20 +311,19 @@ def expand(logs: tuple[str, ...], out: Path) -> None:
 
 @log.command()
 @LOGS
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option(
     "--out",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where the mended segment of the one LOG goes, which stays as it is; gzip if the name ends in .gz.",
+    help="Write the repaired segment here, and leave LOG as it is; gzip if the name ends in .gz.",
 )
 def repair(logs: tuple[str, ...], dry_run: bool, out: Path | None) -> None:
-    """Mend the segments of processes that were killed, in place, or with --out elsewhere.
+    """Repair the segments of processes that were killed: in place, or to --out.
 
-    Lines are made of what was recorded; what was cut off at the end is taken off, and the end line added. A transaction
-    whose COMMIT had been sent is kept, with outcome unknown. What is missing elsewhere than at the end becomes a gap,
-    of which an audit knows. The damaged file stays beside the mended one, as NAME.damaged. Not while the process still
-    runs.
+    The last line is removed where it is torn, and the end line added. A transaction whose COMMIT had been sent is kept,
+    with outcome unknown. What is missing elsewhere than at the end becomes a gap, which an audit takes into account.
+    The damaged file stays beside the repaired one, as NAME.damaged. Not for a process that still runs.
 
     \b
     Example:

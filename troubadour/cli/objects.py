@@ -28,29 +28,33 @@ DBMS = ("postgres", "mariadb", "sqlite", "duckdb")
 @click.option(
     "--dsn",
     metavar="DSN",
-    help="A libpq connection string of a PostgreSQL, mysql://... of a MariaDB, sqlite:FILE or duckdb:FILE. A table "
-    "`objects` is made there, and dropped.",
+    help="A running database: a libpq connection string, mysql://..., sqlite:FILE or duckdb:FILE. A table `objects` is "
+    "created there, and dropped.",
 )
 @click.option(
     "--dbms",
     type=click.Choice(DBMS),
     default="postgres",
     show_default=True,
-    help="Which one is started for this run where there is no --dsn.",
+    help="The database to start for this run, without --dsn.",
 )
 @objects_options
 @click.option(
     "--isolation",
     type=click.Choice(["read-committed", "snapshot", "serializable"]),
-    help="Level to run at, and to name in the log. [default: the strongest that the product has]",
+    help="The level to run at, named in the log. [default: the product's strongest]",
 )
 @click.option("--sessions", type=click.IntRange(1), default=4, show_default=True)
-@click.option("--transactions", type=click.IntRange(1), default=2000, show_default=True, help="Committed ones.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what each session draws.")
 @click.option(
-    "--disturb", is_flag=True, help="Connections are killed and clients go away. Only on a server of the run's own."
+    "--transactions",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="Stop once this many have committed.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the log goes.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of each session's choices.")
+@click.option("--disturb", is_flag=True, help="Kill connections and clients during the run; not with --dsn.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The log to write.")
 def objects(
     dsn: str | None,
     dbms: str,

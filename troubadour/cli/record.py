@@ -43,22 +43,22 @@ record.add_command(objects)
 
 @record.command(context_settings={"ignore_unknown_options": True})
 @click.option(
-    "--log", required=True, metavar="LOG", help="Where the log goes; {database} stands for a database's name."
+    "--log", required=True, metavar="LOG", help="The log to write; {database} stands for the name of the database."
 )
 @click.option(
     "--unwritable",
     type=click.Choice(["stop", "go-on"]),
     default="stop",
     show_default=True,
-    help="Where the log cannot be written: are commits rolled back, or made with a gap in the log?",
+    help="If the log cannot be written: roll commits back (stop), or let them through and note a gap (go-on).",
 )
-@click.option("--durable", is_flag=True, help="Have what must survive on the disk before a COMMIT is sent.")
+@click.option("--durable", is_flag=True, help="Flush the log to disk before each COMMIT is sent.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
 def app(log: str, unwritable: str, durable: bool, command: tuple[str, ...]) -> None:
-    """Run an application of Python's, and record it and the processes that it starts, without touching its code.
+    """Run a Python application and record it, with the processes that it starts, without changing its code.
 
-    What it does by psycopg 3, sqlite3, PyMySQL and DuckDB is recorded, each database in a log of its own; a driver that
-    is not recorded refuses to connect. The application's environment needs this package. The exit status is the
+    What it does through psycopg 3, sqlite3, PyMySQL and DuckDB is recorded, each database in a log of its own; other
+    drivers refuse to connect. The application's environment needs this package. The exit status is the
     application's.
 
     \b
@@ -82,7 +82,7 @@ def app(log: str, unwritable: str, durable: bool, command: tuple[str, ...]) -> N
 
 
 @record.command()
-@click.option("--listen", required=True, metavar="HOST:PORT", help="Where clients connect; port 0: any that is free.")
+@click.option("--listen", required=True, metavar="HOST:PORT", help="Where clients connect; port 0 takes a free one.")
 @click.option("--server", required=True, metavar="DSN", help="The server: host=..., postgresql://..., mysql://...")
 @click.option("--log", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Where the log goes.")
 @click.option(
@@ -90,18 +90,27 @@ def app(log: str, unwritable: str, durable: bool, command: tuple[str, ...]) -> N
     type=click.Choice(["timestamps", "client"]),
     default="timestamps",
     show_default=True,
-    help="Whether PostgreSQL is asked for the id of a transaction together with its COMMIT, for its commit time.",
+    help="timestamps: ask PostgreSQL for each transaction's id, together with its COMMIT, for its commit time; "
+    "client: ask nothing.",
 )
 @click.option(
     "--unwritable",
     type=click.Choice(["stop", "go-on"]),
     default="stop",
     show_default=True,
-    help="Where the log cannot be written: are connections closed, or passed on with a gap in the log?",
+    help="If the log cannot be written: close connections (stop), or pass them on and note a gap (go-on).",
 )
-@click.option("--durable", is_flag=True, help="Have what passes on the disk before it is passed on.")
-@click.option("--tls-certificate", type=click.Path(dir_okay=False, path_type=Path), help="For clients that want TLS.")
-@click.option("--tls-key", type=click.Path(dir_okay=False, path_type=Path), help="Where it is not in the same file.")
+@click.option("--durable", is_flag=True, help="Flush what passes to disk before it is passed on.")
+@click.option(
+    "--tls-certificate",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The server's certificate, for clients that use TLS.",
+)
+@click.option(
+    "--tls-key",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The certificate's key, where it is in another file.",
+)
 def proxy(
     listen: str,
     server: str,
@@ -112,11 +121,11 @@ def proxy(
     tls_certificate: Path | None,
     tls_key: Path | None,
 ) -> None:
-    """Stand between clients of any language and a server, and record what they do.
+    """Record clients of any language: a proxy between them and the server.
 
-    What the database holds is captured first, while writers wait; then clients connect to HOST:PORT as they would to
-    the server, and only they may write. The proxy ends on SIGTERM or SIGINT, and the log is finished then. Where it was
-    killed, `troubadour log repair` makes the log of what it had written.
+    The schema and the rows are captured first, while writers wait; then clients connect to HOST:PORT as they would to
+    the server, and no other client may write. SIGTERM or SIGINT ends the proxy and finishes the log. If it was killed,
+    `troubadour log repair` makes the log from what it had written.
 
     \b
     Example:
@@ -197,8 +206,8 @@ _CERTIFICATE = click.option(
     "--certificate",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where the server's own account of the run goes (docs/certificates.md), for `troubadour audit --certificate`. "
-    "A PostgreSQL of yours needs wal_level = logical.",
+    help="Write the server's own account of the run to this file, for `troubadour audit --certificate` "
+    "(docs/certificates.md). A server given by --dsn needs wal_level = logical.",
 )
 _OPTIONS = (
     click.option(
@@ -206,34 +215,32 @@ _OPTIONS = (
         type=click.Choice(["read-committed", "snapshot", "serializable", "mysql:repeatable-read"]),
         default="snapshot",
         show_default=True,
-        help="Level to run at, and to name in the log; snapshot is PostgreSQL's REPEATABLE READ, and MariaDB's with "
+        help="The level to run at, named in the log; snapshot is PostgreSQL's REPEATABLE READ, and MariaDB's with "
         "innodb_snapshot_isolation on; mysql:repeatable-read is MariaDB's own.",
     ),
-    click.option(
-        "--sessions", type=click.IntRange(1), default=4, show_default=True, help="Connections at work at once."
-    ),
+    click.option("--sessions", type=click.IntRange(1), default=4, show_default=True, help="Concurrent connections."),
     click.option(
         "--transactions",
         type=click.IntRange(1),
         default=2000,
         show_default=True,
         help="Stop once this many transactions have COMMITTED. Aborted ones are logged too but not counted, and what "
-        "is in flight at the end may add up to one transaction per session.",
+        "is in flight at the end adds at most one transaction per session.",
     ),
     click.option(
-        "--seed", type=int, default=0, show_default=True, help="Seed of the first rows and of what each session draws."
+        "--seed", type=int, default=0, show_default=True, help="Seed of the initial rows and of each session's choices."
     ),
     click.option(
         "--out",
         type=click.Path(dir_okay=False, path_type=Path),
         required=True,
-        help="Where the log goes; gzip if the name ends in .gz.",
+        help="The log to write; gzip if the name ends in .gz.",
     ),
     click.option(
         "--dsn",
         metavar="DSN",
-        help="A running server in place of --embedded: a libpq connection string of a PostgreSQL, or "
-        "mysql://user:password@host:port/database of a MariaDB.",
+        help="A running server instead of --embedded: a libpq connection string for PostgreSQL, or "
+        "mysql://user:password@host:port/database for MariaDB.",
     ),
     click.option(
         "--embedded", is_flag=True, help="Start a server for this run and remove it afterwards. This is the default."
@@ -241,7 +248,7 @@ _OPTIONS = (
     click.option(
         "--dbms",
         type=click.Choice(["postgres", "mariadb"]),
-        help="Which server --embedded starts; a MariaDB must be installed. [default: postgres]",
+        help="Which server --embedded starts; MariaDB must be installed. [default: postgres]",
     ),
     _CERTIFICATE,
 )
@@ -274,7 +281,7 @@ def _size(name: str, default: int, what: str, least: int = 1) -> Callable[[Any],
     type=PERCENT,
     default=0,
     show_default=True,
-    help="Percentage of the writing transactions that get to see counts but no balance.",
+    help="Percentage of the writing transactions that see row counts but no balance.",
 )
 @click.option(
     "--rows-accessed", type=PERCENT, default=100, show_default=True, help="Percentage of the accounts that are used."
@@ -284,8 +291,8 @@ def bank(
 ) -> Workload:
     """Record the bank-server benchmark: balance checks, deposits, withdrawals, transfers and overdrafts.
 
-    On a server of yours the tables live in a schema of a fresh name, which is dropped at the end. The same seed draws
-    the same transactions in each session; how the sessions interleave is the server's doing, so no two logs are equal.
+    With --dsn the tables live in a new schema, which is dropped at the end. The same seed draws the same transactions
+    in each session; how sessions interleave depends on the server, so no two logs are equal.
 
     \b
     Examples:

@@ -19,12 +19,12 @@ from troubadour.model.schedule import SPEC_FORMAT, Schedule
 @click.option(
     "--dsn",
     metavar="DSN",
-    help="A server, libpq's or mysql://...; default: an embedded one. Its tables are not touched.",
+    help="A server: a libpq connection string or mysql://...; its tables are not touched. Default: an embedded one.",
 )
 def reproduce(folder: Path, dsn: str | None) -> None:
-    """Run a finding again that `troubadour audit --reproduce DIR` wrote, on a real server.
+    """Run a finding, written by `troubadour audit --reproduce DIR`, on a real server.
 
-    Exit status: 0 the answers came again, 1 they did not, 2 it cannot be run.
+    Exit status: 0 the finding came again, 1 it did not, 2 it cannot be run.
     """
     from troubadour.record.errors import RecordError
     from troubadour.record.runs.reproducing import came_again, run_schedule

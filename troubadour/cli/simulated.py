@@ -50,22 +50,26 @@ def objects_options(command: Command) -> Command:
             type=click.Choice(["register", "list", "set", "counter"]),
             default="register",
             show_default=True,
-            help="Of the objects.",
+            help="Type of the objects.",
         ),
-        click.option("--keys", type=click.IntRange(1), default=1000, show_default=True, help="In use at once."),
-        click.option("--operations", type=Span(), default="15", show_default=True, help="Of a transaction."),
-        click.option("--reads", type=PERCENT, default=50, show_default=True, help="Percentage of the operations."),
+        click.option(
+            "--keys", type=click.IntRange(1), default=1000, show_default=True, help="Keys in use at the same time."
+        ),
+        click.option("--operations", type=Span(), default="15", show_default=True, help="Operations of a transaction."),
+        click.option(
+            "--reads", type=PERCENT, default=50, show_default=True, help="Percentage of operations that read."
+        ),
         click.option(
             "--distribution",
             type=click.Choice(["uniform", "zipf", "hotspot"]),
             default="uniform",
             show_default=True,
-            help="Of the keys; hotspot: 80% of the operations on 20% of the keys.",
+            help="How keys are drawn; hotspot: 80% of the operations on 20% of the keys.",
         ),
         click.option(
             "--writes-per-key",
             type=click.IntRange(1),
-            help="After so many writes of a key another takes its place.",
+            help="Replace a key by a new one after this many writes.",
         ),
     )
     for option in reversed(options):
@@ -75,16 +79,16 @@ def objects_options(command: Command) -> Command:
 
 @click.command()
 @click.option("--workload", type=click.Choice(["mixed", "objects"]), default="mixed", show_default=True)
-@click.option("--fault", metavar="FAULT", help="What goes wrong; one of the list below. Default: nothing.")
+@click.option("--fault", metavar="FAULT", help="The fault to inject, of the list above. Default: none.")
 @click.option(
-    "--rate", type=click.FloatRange(0, 1), help="Share of the moments at which the fault could happen that it does."
+    "--rate", type=click.FloatRange(0, 1), help="How often the fault happens, as a share of its opportunities."
 )
 @click.option(
     "--isolation",
     type=click.Choice(["read-committed", "snapshot", "serializable"]),
     default="snapshot",
     show_default=True,
-    help="read-committed is of the mixed workload only.",
+    help="The level to run at; read-committed with the mixed workload only.",
 )
 @click.option("--sessions", type=click.IntRange(1), default=4, show_default=True)
 @click.option(
@@ -92,7 +96,7 @@ def objects_options(command: Command) -> Command:
     type=click.IntRange(1),
     default=50,
     show_default=True,
-    help="Committed ones; of the workload objects all that begin.",
+    help="Committed transactions; with the workload objects, all transactions.",
 )
 @click.option(
     "--items", type=click.IntRange(1), default=8, show_default=True, help="Rows of the mixed workload's table."
@@ -103,18 +107,28 @@ def objects_options(command: Command) -> Command:
     type=click.IntRange(1),
     default=4,
     show_default=True,
-    help="Transactions on objects that are under way at once.",
+    help="Object transactions that overlap.",
 )
-@click.option("--aborts", type=PERCENT, default=0, help="Percentage of transactions on objects that are given up.")
-@click.option("--unknown", type=PERCENT, default=0, help="Percentage of those whose outcome is not learned.")
-@click.option("--late", type=PERCENT, default=0, help="Percentage of those that come up to 200 lines late.")
+@click.option("--aborts", type=PERCENT, default=0, help="Percentage of object transactions that abort.")
+@click.option(
+    "--unknown",
+    type=PERCENT,
+    default=0,
+    help="Percentage of object transactions whose outcome the client does not learn.",
+)
+@click.option(
+    "--late",
+    type=PERCENT,
+    default=0,
+    help="Percentage of object transactions that stand up to 200 lines late in the log.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds give equal logs.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the log goes.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The log to write.")
 @click.option(
     "--certificate",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where the server's own account of the run goes (docs/certificates.md); of the mixed workload only.",
+    help="Write the server's own account of the run to this file (docs/certificates.md); mixed workload only.",
 )
 def simulated(
     workload: str,

@@ -43,7 +43,7 @@ MEMORY = 2048
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Give up (exit 2) after this long. Default: no limit.",
+    help="Stop after this many seconds (exit 2). Default: no limit.",
 )
 @click.option(
     "--memory",
@@ -51,7 +51,7 @@ MEMORY = 2048
     default=MEMORY,
     show_default=True,
     metavar="MIB",
-    help="Give up (exit 2) rather than use more memory than this.",
+    help="Stop rather than use more memory than this (exit 2).",
 )
 def verify(
     logs: tuple[str, ...],

@@ -12,15 +12,15 @@ from troubadour.model.log import Header
 SETTING, OUTSIDE, REPLICA, DURABLE = "setting", "outside", "replica", "durable"
 CLOCKS, INDEX, REFERENCE, ALONE, PLAN, SEQUENCE = "clocks", "index", "reference", "alone", "plan", "sequence"
 
-_LEVEL = "is the isolation level set that you think? "
-_ENDS = "do transactions begin and end where you think? "
-_SERVER = "did the reads go to a replica, or to a pool that changes servers?"
+_LEVEL = "is the isolation level the one that you expect? "
+_ENDS = "do transactions begin and end where you expect? "
+_SERVER = "did the reads go to a replica, or through a pool that switches servers?"
 _COPY = "was the file copied, replaced or restored between the reads?"
 _CRASH = "was there a crash, a failover or a restore at that time?"
 _INTACT = "is the index intact? "
 _VALID = "is the constraint validated, and not deferred or disabled?"
-_ITSELF = "what does the same statement do by itself in "
-_OTHERWISE = "what does the statement answer by itself, and with another plan"
+_ITSELF = "what does the same statement return, run alone in "
+_OTHERWISE = "what does the statement return, run alone and with another plan"
 
 QUESTIONS: Mapping[str, Mapping[str, str]] = {
     SETTING: {
@@ -47,7 +47,7 @@ QUESTIONS: Mapping[str, Mapping[str, str]] = {
         "mariadb": f"SELECT @@innodb_flush_log_at_trx_commit, @@sync_binlog; {_CRASH}",
         "sqlite": f"PRAGMA synchronous, PRAGMA journal_mode; {_CRASH}",
     },
-    CLOCKS: {"": "are the clients' clocks the ones that the log says?"},
+    CLOCKS: {"": "do the clients share the clock that the log names?"},
     INDEX: {
         "": _INTACT.strip(),
         "postgres": f"{_INTACT}amcheck, bt_index_check",
