@@ -1,7 +1,9 @@
-"""At the levels by timestamps the audit of a log's SQL, the oracle and both replays say the same."""
+"""At the levels by timestamps the audit of a log's SQL, the decision by timestamps, the oracle and both replays say the
+same, and the ledger has the same violations whatever the order of arrival."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterable
 
@@ -9,12 +11,16 @@ import pytest
 
 from tests.property.timestamped_logs import KINDS, timestamped_log
 from troubadour.audit.driver import Options, audit
+from troubadour.audit.objects.decide import ObjectOptions, decide_objects
+from troubadour.audit.objects.second import by_sql
 from troubadour.coverage.library import library_for
 from troubadour.formats.objects.expand import expanded
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 from troubadour.replay import check as check_sql
 from troubadour.replay.objects import check as check_columns
+from troubadour.timestamps.ledger import Ledger, Rules
+from troubadour.timestamps.offline import initial_of, ledger_of, stamped
 
 LEVELS = ("timestamp-snapshot", "timestamp-serializable")
 
@@ -30,6 +36,11 @@ def compared(kind: str, seeds: Iterable[int]) -> Counter[str]:
             verdict = audit(sql, library, Options(level))
             where = f"{kind} {seed} at {level}"
             counts[answer.status.value] += 1
+            timed = decide_objects(log, ObjectOptions(level), by_sql)
+            if timed is not None:
+                counts["by timestamps"] += 1
+                assert (timed.status, timed.verified_prefix) == (answer.status, answer.verified_prefix), where
+                assert timed.violations is None or timed.violations.count, where
             if verdict.status is Status.UNDECIDED:
                 assert sql.unknown, where
                 counts["open"] += 1
@@ -42,10 +53,50 @@ def compared(kind: str, seeds: Iterable[int]) -> Counter[str]:
     return counts
 
 
+def state(ledger: Ledger) -> tuple[object, ...]:
+    """All violations that a ledger has."""
+    return set(ledger.wrong), sorted(map(repr, ledger.faults)), set(ledger.conflicts), ledger.late, ledger.gaps
+
+
+def arrived(kind: str, seeds: Iterable[int], orders: int) -> int:
+    """How many violations logs have, each whatever the order in which its transactions come."""
+    found = 0
+    for seed in seeds:
+        log = timestamped_log(kind, seed, least=3, most=8).read()
+        rng = random.Random(f"arrivals {kind} {seed}")
+        rules = Rules(serial=rng.random() < 0.4, visible=rng.random() < 0.3, gaps=rng.random() < 0.3)
+        whole = ledger_of(log, rules)
+        found += whole.count()
+        assert whole.breaches().count == whole.count() == sum(whole.breaches().by_axiom.values())
+        for _ in range(orders):
+            places = rng.sample(range(len(log)), len(log))
+            other = Ledger(
+                [one.type for one in log.objects],
+                [one.name for one in log.objects],
+                lambda cell, log=log: initial_of(log, cell),  # type: ignore[misc]
+                rules,
+            )
+            for place in places:
+                other.add(stamped(log, place))
+            assert state(other) == state(whole), f"{kind} {seed} {places}"
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrivals_in_any_order_are_as_all_at_once(kind: str) -> None:
+    assert arrived(kind, range(73_000, 73_060), 4) > 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrivals_in_any_order_are_as_all_at_once_of_many(kind: str) -> None:
+    assert arrived(kind, range(74_000, 74_500), 4) > 200
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_as_the_oracle_says(kind: str) -> None:
     counts = compared(kind, range(70_000, 70_015))
-    assert counts["correct"] > 5 and counts["violation"] > 5 and counts["open"] < 3
+    assert counts["correct"] > 5 and counts["violation"] > 5 and counts["open"] < 3 and counts["by timestamps"] > 5
 
 
 @pytest.mark.slow

@@ -165,6 +165,22 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     help="Call a log correct even if it has no observation: no row, no count, no error.",
 )
 @click.option(
+    "--ties",
+    type=click.Choice(["either", "visible"]),
+    default="either",
+    show_default=True,
+    help="At the levels by timestamps, for logs of operations: equal timestamps stand in either order, or a commit at "
+    "the moment of a start is seen.",
+)
+@click.option(
+    "--session-gaps",
+    "gaps",
+    type=click.Choice(["note", "violation"]),
+    default="note",
+    show_default=True,
+    help="At the levels by timestamps, for logs of operations: what a number that is missing in a session is.",
+)
+@click.option(
     "--ask-engine",
     is_flag=True,
     help="Before reporting a violation that depends on what one statement returns, run that statement on a throw-away "
@@ -210,6 +226,8 @@ def audit(
     allowed: tuple[str, ...],
     minimum: int,
     unobserved: bool,
+    ties: str,
+    gaps: str,
     ask_engine: bool,
     ask_dsn: str | None,
     indexing: bool,
@@ -241,7 +259,7 @@ def audit(
     color = colored()
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
-    judging = Judging(allowed, minimum, unobserved, ask_engine, ask_dsn)
+    judging = Judging(allowed, minimum, unobserved, ask_engine, ask_dsn, ties == "visible", gaps == "violation")
     shown = Shown(form, color, explain, quiet, stats, report, reproduce)
     request = Request(
         logs, source, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
@@ -288,13 +306,16 @@ class Survey:
 @dataclass(frozen=True, slots=True)
 class Judging:
     """What need not be judged, how much must be, whether anything must have been observed, and whether the product
-    itself is asked before it is accused."""
+    itself is asked before it is accused; by timestamps, whether a commit at a start is seen, and whether a gap in a
+    session is a violation."""
 
     allowed: tuple[str, ...]
     minimum: int
     unobserved: bool
     asks: bool
     dsn: str | None
+    visible: bool
+    gaps: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +349,8 @@ class Request:
             if self.survey.wanted:
                 return self._tell_levels(log)
             verdict = (None if found is None else self._decide_objects(found)) or self._decide(log)
+            if found is not None:
+                verdict = self._with_violations(found, verdict)
             if self.judging.asks and verdict.claim is not None:
                 verdict = _asked(verdict, verdict.claim, *opened(log, self.isolation, self.logs), self.judging.dsn)
             self._write_witness(verdict)
@@ -364,11 +387,18 @@ class Request:
         from troubadour.audit.objects.second import by_sql
 
         judging = self.judging
-        options = ObjectOptions(self.isolation, judging.unobserved, judging.minimum)
+        options = ObjectOptions(self.isolation, judging.unobserved, judging.minimum, judging.visible, judging.gaps)
         try:
             return decide_objects(log, options, by_sql)
         except LogError as error:
             refuse(str(error))
+
+    def _with_violations(self, log: ObjectLog, verdict: Verdict) -> Verdict:
+        """What is told of a log that is judged by its timestamps beside the verdict."""
+        from troubadour.audit.objects.decide import ObjectOptions, with_violations
+
+        options = ObjectOptions(self.isolation, visible=self.judging.visible, gaps=self.judging.gaps)
+        return with_violations(log, options, verdict)
 
     def stopped(self, reason: str, told: Told) -> int:
         """Print that there is no verdict, for this reason, with what was told of the log; the exit status."""

@@ -10,6 +10,7 @@ import msgspec
 
 from sql_semantics.values.types import Value
 from troubadour.model.account import Account, Edge
+from troubadour.model.breaches import Breaches
 from troubadour.model.certificate import Examined
 from troubadour.model.log import TransactionId
 from troubadour.model.witness import Witness
@@ -109,7 +110,8 @@ class Verdict(msgspec.Struct, frozen=True):
     account came to, where there was one. `coverage`: what was judged of the log. `claim`: what a violation says of one
     statement. `core_scope`: whether the core contradicts itself in every order that the level allows, or in the one
     that was tried last, where the others were excluded otherwise. `account`: the anomaly that a violation is, and
-    why. `engine`: which step decided, where it was none of the search's (``dependencies``: facts and order alone).
+    why. `violations`: of a log that is judged by its timestamps, all of them. `engine`: which step decided, where it
+    was none of the search's (``dependencies``: facts and order alone; ``timestamps``: the database's own).
     `stats`: what the steps of the audit came to, where that was asked for, those first that took most."""
 
     status: Status
@@ -135,6 +137,7 @@ class Verdict(msgspec.Struct, frozen=True):
     coverage: Coverage | None = None
     claim: Claim | None = None
     account: Account | None = None
+    violations: Breaches | None = None
     engine: str | None = None
     stats: tuple[StepCount, ...] = ()
 

@@ -146,6 +146,10 @@ class Step:
         if not self.level.at_start:
             return None
         timeline, order = self.replay.timeline, self.replay.order
+        if self.level.ordered and self.level.session:
+            found = timeline.not_yet_in_session(self.times)
+            if found is not None:
+                return self.refuse("session", f"it started before {order[found - 1]!r} of its session committed")
         found = timeline.misses(self.times, self.state)
         if found is not None:
             return self.refuse("real-time", f"its snapshot lacks {order[found - 1]!r}, which was over before it began")

@@ -38,6 +38,7 @@ def render_json(verdict: Verdict) -> str:
         "certificate": None if verdict.certificate is None else _certificate(verdict.certificate),
         "coverage": None if verdict.coverage is None else msgspec.to_builtins(verdict.coverage),
         "account": _account(verdict.account),
+        "violations": None if verdict.violations is None else msgspec.to_builtins(verdict.violations),
         "seconds": verdict.seconds,
     }
     if verdict.stats:

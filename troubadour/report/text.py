@@ -10,6 +10,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from troubadour.model.breaches import Breaches
 from troubadour.model.certificate import Examined, Standing
 from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Clash, CoreScope, Coverage, Scope, Status, StepCount, Verdict
@@ -17,6 +18,7 @@ from troubadour.model.visible import visible
 from troubadour.report.account import brief_rows, full_rows
 from troubadour.report.styled import plain
 from troubadour.report.transactions import name, transaction_lines
+from troubadour.timestamps.told import told
 
 _STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
 _MEANING = {
@@ -181,6 +183,8 @@ def _rows(verdict: Verdict, explain: str) -> list[tuple[str, str]]:
         )
     if verdict.explanation is not None:
         rows.append(("because", verdict.explanation))
+    if verdict.violations is not None:
+        rows += _violations(verdict.violations)
     if verdict.clash is not None:
         clash = verdict.clash
         beside = f", among what {', '.join(map(name, clash.writers))} wrote" if clash.writers else ""
@@ -232,6 +236,14 @@ def _coverage_rows(coverage: Coverage | None) -> list[tuple[str, str]]:
     if len(coverage.unjudged) > _GAPS:
         rows.append(("not judged", f"and {len(coverage.unjudged) - _GAPS} more constructs"))
     return rows
+
+
+def _violations(found: Breaches) -> list[tuple[str, str]]:
+    """How many axioms fail, and the first of them."""
+    counts = ", ".join(f"{count:,} {axiom}" for axiom, count in found.by_axiom.items() if count)
+    more = f", the first {len(found.first)}" if found.count > len(found.first) else ""
+    rows = [("violations", f"{found.count:,} ({counts}){more}:")]
+    return rows + [(one.axiom, told(one)) for one in found.first]
 
 
 def _where(verdict: Verdict) -> str:

@@ -20,6 +20,7 @@ from troubadour.audit.objects.account import Finding, account_of_circle, account
 from troubadour.audit.objects.candidates import candidates
 from troubadour.audit.objects.links import links_of
 from troubadour.audit.objects.second import core_log
+from troubadour.audit.objects.timestamps import check_writers, gaps_of, refuted, rules_of
 from troubadour.facts.objects.accesses import NEVER, Ints, ranks
 from troubadour.facts.objects.facts import Facts, Fault
 from troubadour.facts.objects.gather import facts_of
@@ -36,6 +37,7 @@ from troubadour.order.known import Relation, Why, is_orderly, known_order
 from troubadour.problem.budget import SOME
 from troubadour.proof.dependencies import is_shown
 from troubadour.replay.objects import Reading, by_timestamps, check_reading
+from troubadour.timestamps.offline import ledger_of
 
 Confirm = Callable[[ObjectLog, str], Status]
 """f(log, level): what the audit of a log's SQL says of it."""
@@ -63,6 +65,8 @@ class ObjectOptions:
     isolation: str | None = None
     unobserved: bool = False
     minimum: int = 0
+    visible: bool = False
+    gaps: bool = False
 
 
 def decide_objects(log: ObjectLog, options: ObjectOptions, confirm: Confirm) -> Verdict | None:
@@ -74,12 +78,31 @@ def decide_objects(log: ObjectLog, options: ObjectOptions, confirm: Confirm) -> 
     level = _level_of(log, options.isolation)
     if level is None or not _is_judged(log, options):
         return None
-    found = _Decision(log, level, options.isolation, confirm).made()
+    if level.ordered:
+        check_writers(log, level)
+        found = _ByTimestamps(log, level, options, confirm).made()
+    else:
+        found = _Decision(log, level, options.isolation, confirm).made()
     if found is None:
         return None
     seconds = round(time.perf_counter() - begun, 4)
     fields = {name: getattr(found, name) for name in found.__struct_fields__}
     return Verdict(**{**fields, "seconds": seconds})
+
+
+def with_violations(log: ObjectLog, options: ObjectOptions, verdict: Verdict) -> Verdict:
+    """A verdict at a level that goes by the timestamps, with all that fails where something does, and a note where
+    numbers of sessions are missing."""
+    level = _level_of(log, options.isolation)
+    if level is None or not level.ordered:
+        return verdict
+    missing = gaps_of(log) if not options.gaps else None
+    if missing is not None:
+        verdict = msgspec.structs.replace(verdict, notes=(*verdict.notes, missing))
+    if verdict.status is not Status.VIOLATION or verdict.violations is not None:
+        return verdict
+    found = ledger_of(log, rules_of(level, visible=options.visible, gaps=options.gaps)).breaches()
+    return msgspec.structs.replace(verdict, violations=found) if found.count else verdict
 
 
 def _level_of(log: ObjectLog, isolation: str | None) -> Level | None:
@@ -90,7 +113,7 @@ def _level_of(log: ObjectLog, isolation: str | None) -> Level | None:
     if len(names) != 1:
         return None
     level = LEVELS.get(names.pop() or "")
-    return level if level is not None and is_orderly(level) else None
+    return level if level is not None and (level.ordered or is_orderly(level)) else None
 
 
 def _is_judged(log: ObjectLog, options: ObjectOptions) -> bool:
@@ -263,13 +286,13 @@ class _Decision:
         if not len(log.commits) or max(log.commits) == MISSING:
             return None
         reading = by_timestamps(log, self.isolation)
-        return self._judged(reading) if isinstance(reading, Reading) else None
+        return self._judged(reading, "timestamps") if isinstance(reading, Reading) else None
 
     def _explained(self, facts: Facts, relation: Relation) -> Verdict | None:
         found = map(self._judged, candidates(facts, relation, self.level))
         return next((verdict for verdict in found if verdict is not None), None)
 
-    def _judged(self, reading: Reading) -> Verdict | None:
+    def _judged(self, reading: Reading, engine: str = "dependencies") -> Verdict | None:
         """Correct, where replay accepts a reading of the log."""
         try:
             refusal = check_reading(self.log, reading, self.isolation)
@@ -278,9 +301,9 @@ class _Decision:
         if refusal is not None:
             return None
         witness = _witness(self.log, reading, self.isolation)
-        return self._verdict(Status.CORRECT, self.whole.count(COMMITTED), witness=witness)
+        return self._verdict(Status.CORRECT, self.whole.count(COMMITTED), engine, witness=witness)
 
-    def _verdict(self, status: Status, verified: int, **fields: object) -> Verdict:
+    def _verdict(self, status: Status, verified: int, engine: str = "dependencies", **fields: object) -> Verdict:
         log = self.whole
         count = len(log.kinds)
         return Verdict(
@@ -291,10 +314,59 @@ class _Decision:
             aborted=log.count(ABORTED),
             unknown=log.count(UNKNOWN),
             verified_prefix=verified,
-            engine="dependencies",
+            engine=engine,
             coverage=Coverage(count, count, _observed(log)),
             **fields,  # type: ignore[arg-type]
         )
+
+
+class _ByTimestamps(_Decision):
+    """At a level that goes by the timestamps: they explain a log, or what they contradict is told."""
+
+    def __init__(self, log: ObjectLog, level: Level, options: ObjectOptions, confirm: Confirm) -> None:
+        super().__init__(log, level, options.isolation, confirm)
+        self._rules = rules_of(level, visible=options.visible, gaps=options.gaps)
+        self._strict = options.visible or options.gaps
+
+    def made(self) -> Verdict | None:
+        """The verdict; None where it hangs on equal timestamps, unknown outcomes or readers without timestamps."""
+        if not self._strict:
+            timed = self._by_timestamps()
+            if timed is not None:
+                return timed
+        found = refuted(self.log, self._rules)
+        if found is None:
+            return self._by_timestamps() if self._strict else None
+        log = self.log
+        notes: tuple[str, ...] = ()
+        if not self._strict:
+            before = _limited(log, found.weight)
+            kept = np.flatnonzero(np.frombuffer(before.statuses, np.uint8) == COMMITTED)
+            if len(kept) and not self._prefix_is_explained(_some(before, kept)):
+                if log.count(COMMITTED) <= SOME:
+                    return None
+                notes = (UNEXPLAINED,)
+            self._confirm(set(found.members), list(found.operations))
+        place = {one: number for number, one in enumerate(log.order)}
+        core = sorted(found.members, key=place.__getitem__)
+        committed = [one for one in log.order if log.statuses[one] == COMMITTED]
+        return self._verdict(
+            Status.VIOLATION,
+            found.weight - 1,
+            "timestamps",
+            failing_transaction=log.ids[committed[found.weight - 1]],
+            core=tuple(log.ids[one] for one in core),
+            core_scope=CoreScope.EVERY_ORDER,
+            scope=Excluded.EVERY_ORDER,
+            explanation=found.explanation,
+            account=found.account,
+            violations=found.violations,
+            notes=notes,
+        )
+
+    def _prefix_is_explained(self, log: ObjectLog) -> bool:
+        reading = by_timestamps(log, self.isolation)
+        return isinstance(reading, Reading) and check_reading(log, reading, self.isolation) is None
 
 
 def _limited(log: ObjectLog, weight: int) -> ObjectLog:

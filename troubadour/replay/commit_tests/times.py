@@ -294,6 +294,14 @@ class Timeline:
                 return position
         return None
 
+    def not_yet_in_session(self, reader: Times) -> int | None:
+        """The position of what the reader's session had committed before it by its order, and after its start by the
+        clock."""
+        for position, _, _ in self._sessions.get(reader.session or "", ()):
+            if comes_before(self.at(position), reader) and in_snapshot(self.at(position), reader) is False:
+                return position
+        return None
+
     def _left_out(self, times: Times) -> int | None:
         """A strict snapshot taken after this transaction was answered, but placed before it. Where both DBMS times
         are known, they alone decide."""

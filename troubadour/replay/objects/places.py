@@ -203,12 +203,42 @@ def against_sessions(times: Times, asks: Asks, states: Ints, hidden: tuple[Ints,
         if any(other + 1 > states[reader] and _comes_before(times, other, reader) for other in members[number]):
             yield int(reader) + 1, "session", text
             break
+    commits = np.where(times.happened, times.commit, MISSING)[order]
+    for reader in sorted(order[_maybe_early(times, asks, order, commits, begins)].tolist()):
+        mates = np.flatnonzero(times.session == times.session[reader]).tolist()
+        if any(_comes_before(times, other, reader) and _is_out(times, other, reader) for other in mates):
+            yield int(reader) + 1, "session", "it started before its session's last commit"
+            break
     readers, unseen = hidden
     mine = asks.session[readers - 1] & (times.session[readers - 1] == times.session[unseen - 1])
     for reader, other in zip(readers[mine].tolist(), unseen[mine].tolist(), strict=True):
         if _comes_before(times, other - 1, reader - 1):
             yield reader, "session", text
             break
+
+
+def _maybe_early(times: Times, asks: Asks, order: Ints, commits: Ints, begins: Flags) -> Flags:
+    """Of an `order` by session and rank, which may have started before their session's last commit, where their level
+    goes by timestamps: those with a later commit before them, and those without a start."""
+    asked = (asks.ordered & asks.session & asks.at_start & (times.session >= 0))[order]
+    if not asked.any():
+        return asked
+    _, numbered = np.unique(commits, return_inverse=True)
+    part = (np.cumsum(begins) - 1) * (len(commits) + 1)
+    highest = np.maximum.accumulate(part + numbered) - part
+    before = np.where(begins, 0, np.concatenate(([0], highest[:-1])))
+    start = times.start[order]
+    latest = np.sort(np.unique(commits))[before]
+    found: Flags = asked & ((start == MISSING) | (~begins & (latest > start)))
+    return found
+
+
+def _is_out(times: Times, writer: int, reader: int) -> bool:
+    """Whether a commit came after the reader's start, by the database's clock or else their client's."""
+    if times.commit[writer] != MISSING and times.start[reader] != MISSING:
+        return bool(times.commit[writer] > times.start[reader])
+    known = times.sent[writer] != MISSING and times.opened[reader] != MISSING
+    return bool(known and times.clock[writer] == times.clock[reader] and times.sent[writer] > times.opened[reader])
 
 
 def _comes_before(times: Times, earlier: int, later: int) -> bool:

@@ -16,7 +16,7 @@ from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.timeline import Timeline
-from troubadour.isolation.times import precedes_in_session
+from troubadour.isolation.times import Times, in_snapshot, precedes_in_session
 from troubadour.problem.budget import MANY, THOUSANDS
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
@@ -140,8 +140,16 @@ class Trace:
         low = max(self.timeline.session_floor(times) if sees else 0, self.problem.oldest(newest))
         if not level.horizon.at_start:
             return low, newest
+        if level.ordered and level.session and self._began_early(times):
+            return newest + 1, newest
         start, high = self.timeline.start_interval(times)
         return max(low, start), high
+
+    def _began_early(self, times: Times) -> bool:
+        """Whether it started before its session's last commit, which is not seen then, whatever that one wrote."""
+        timeline = self.timeline
+        before = timeline.session_positions(times)
+        return any(in_snapshot(timeline.times[position - 1], times) is False for position in before)
 
     def foreseen(self, item: int, state: int | None = None) -> list[tuple[int, RowHistory, Version]]:
         """What was written after the transaction's start by ones that stand before the state that it reads, where that

@@ -1,0 +1,305 @@
+"""The versions of one key in the order of the commit timestamps, and whether a read is of the one that it must be of
+(the axioms EXT and NOCONFLICT).
+
+Equal timestamps are in either order: what any order explains is not accused. Does not know sessions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import combinations, permutations
+from typing import Any
+
+from troubadour.timestamps.visits import Visit
+
+WAYS = 5
+"""Writes of one moment whose orders are gone through; of more any order is taken to be possible."""
+
+
+class Write:
+    """What a transaction leaves at a key. `number` names the transaction, `certain`: it certainly committed, and took
+    effect."""
+
+    __slots__ = ("certain", "change", "commit", "number", "passed", "start")
+
+    def __init__(self, number: int, start: int, commit: int, change: Any, passed: Any, *, certain: bool) -> None:
+        self.number, self.start, self.commit = number, start, commit
+        self.change, self.passed, self.certain = change, passed, certain
+
+
+class Versions:
+    """Of one key of an object of type `kind` that holds `initial` at first (a tuple of a list, a frozenset of a set).
+    `visible`: a commit at the moment of a start is seen, and equal commits take effect in the order of their
+    transactions' numbers; `serial`: that also holds of a moment at which a transaction commits that reads."""
+
+    __slots__ = ("_flat", "_kind", "_serial", "_span", "_totals", "_visible", "commits", "initial", "vague", "writes")
+
+    def __init__(self, kind: str, initial: Any, *, visible: bool, serial: bool = False) -> None:
+        self._kind, self.initial, self._visible, self._serial = kind, initial, visible, serial
+        self.commits: list[int] = []
+        self.writes: list[Write] = []
+        self._span = 0
+        self.vague = False
+        """Whether some write is not certain, or two have one commit timestamp."""
+        self._totals: list[Any] = []
+        """What the versions of a counter or a set hold, as far as they were asked for, one by one; how long those of a
+        list are, which all begin like `_flat`."""
+        self._flat: list[Any] = []
+
+    def add(self, write: Write) -> int:
+        """Put a write in its place; the place."""
+        commits = self.commits
+        place = bisect_right(commits, write.commit)
+        while place and commits[place - 1] == write.commit and self._follows(self.writes[place - 1], write):
+            place -= 1
+        tied = (place and commits[place - 1] == write.commit) or (
+            place < len(commits) and commits[place] == write.commit
+        )
+        self.vague = self.vague or not write.certain or (bool(tied) and not self._visible)
+        commits.insert(place, write.commit)
+        self.writes.insert(place, write)
+        self._span = max(self._span, write.commit - write.start)
+        del self._totals[place:]
+        return place
+
+    def _follows(self, one: Write, other: Write) -> bool:
+        if self._visible:
+            return one.number > other.number
+        return (one.start, one.number) > (other.start, other.number)
+
+    def seen(self, moment: int, number: int) -> int:
+        """How many versions a snapshot taken at a moment has for certain, of a transaction with this number."""
+        if not self._visible:
+            return bisect_left(self.commits, moment)
+        place = bisect_right(self.commits, moment)
+        for at in range(bisect_left(self.commits, moment), place):
+            own = self.writes[at].number
+            if own == number or (self._serial and own > number):
+                return at
+        return place
+
+    def explains(self, moment: int, number: int, visit: Visit) -> bool:
+        """Whether a snapshot taken at a moment may show what a transaction read."""
+        certain = self.seen(moment, number)
+        commits = self.commits
+        tied = not self._visible and certain < len(commits) and commits[certain] == moment
+        kind = self._kind
+        if kind == "register":
+            return self._register_explains(moment, certain, number, visit.base)
+        if not tied and not self.vague:
+            if kind == "list":
+                return self._lists(certain, visit.base)
+            found = self._held(certain)
+            return bool((found | visit.own if kind == "set" else found) == visit.base)
+        options = [one for one in self.writes[certain : bisect_right(commits, moment)] if one.number != number]
+        if kind == "counter":
+            return self._counter_explains(certain, options, visit.base)
+        if kind == "set":
+            return self._set_explains(certain, options, visit)
+        return self._list_explains(certain, options, visit.base)
+
+    def explains_with(self, certain: list[Write], moment: int, number: int, visit: Visit) -> bool:
+        """The same where only some writes certainly took effect."""
+        other = Versions(self._kind, self.initial, visible=self._visible, serial=self._serial)
+        kept = set(map(id, certain))
+        for one in self.writes:
+            sure = id(one) in kept
+            other.add(Write(one.number, one.start, one.commit, one.change, one.passed, certain=sure))
+        return other.explains(moment, number, visit)
+
+    def _register_explains(self, moment: int, certain: int, number: int, value: Any) -> bool:
+        writes = self.writes
+        if not self._visible:
+            at = certain
+            while at < len(writes) and writes[at].commit == moment:
+                if writes[at].change == value and writes[at].number != number:
+                    return True
+                at += 1
+        at = certain
+        while at:
+            at -= 1
+            write = writes[at]
+            if write.change == value:
+                return True
+            follows = not self._visible and at and writes[at - 1].commit == write.commit
+            if write.certain and not follows:
+                return False
+            if follows:
+                # any of one moment may be the last
+                end, settled = write.commit, write.certain
+                while at and writes[at - 1].commit == end:
+                    at -= 1
+                    settled = settled or writes[at].certain
+                    if writes[at].change == value:
+                        return True
+                if settled:
+                    return False
+        return bool(self.initial == value)
+
+    def _counter_explains(self, certain: int, options: list[Write], value: int) -> bool:
+        fixed = self.initial + sum(one.change for one in self.writes[:certain] if one.certain)
+        free = [one.change for one in (*self.writes[:certain], *options) if not one.certain or one in options]
+        if len(free) > 2 * WAYS:
+            return True
+        sums = {fixed}
+        for change in free:
+            sums |= {total + change for total in sums}
+        return value in sums
+
+    def _set_explains(self, certain: int, options: list[Write], visit: Visit) -> bool:
+        least = set(self.initial | visit.own)
+        most = set(least)
+        for write in self.writes[:certain]:
+            most |= write.change
+            if write.certain:
+                least |= write.change
+        for write in options:
+            most |= write.change
+        return bool(least <= visit.base <= most)
+
+    def _list_explains(self, certain: int, options: list[Write], value: tuple[Any, ...]) -> bool:
+        length = len(self.initial)
+        if value[:length] != self.initial:
+            return False
+        places = {length}
+        at = 0
+        while at < certain and places:
+            end = bisect_right(self.commits, self.commits[at], at, certain)
+            group = self.writes[at:end]
+            if len(group) > WAYS:
+                return True
+            places = _after(places, group, value)
+            at = end
+        if len(value) in places:
+            return True
+        if len(options) > WAYS:
+            return True
+        return bool(places) and len(value) in _after(places, options, value, all_optional=True)
+
+    def _held(self, count: int) -> Any:
+        """What a counter or a set holds after the first `count` writes."""
+        totals = self._totals
+        while len(totals) < count:
+            before = totals[-1] if totals else self.initial
+            change = self.writes[len(totals)].change
+            totals.append(before | change if self._kind == "set" else before + change)
+        return totals[count - 1] if count else self.initial
+
+    def _lists(self, count: int, value: tuple[Any, ...]) -> bool:
+        """Whether a list holds this after the first `count` writes."""
+        ends, flat = self._totals, self._flat
+        del flat[ends[-1] if ends else 0 :]
+        if not ends:
+            flat += self.initial
+        while len(ends) < count:
+            flat += self.writes[len(ends)].change
+            ends.append(len(flat))
+        length = ends[count - 1] if count else len(self.initial)
+        return len(value) == length and [*value] == flat[:length]
+
+    def expected(self, moment: int, number: int) -> tuple[Any, Write | None]:
+        """What a snapshot taken at a moment shows, going by what is certain, and the last of its writers."""
+        writes = self.writes[: self.seen(moment, number)]
+        last = next((one for one in reversed(writes) if one.certain), None)
+        if self._kind == "register":
+            return (self.initial if last is None else last.change), last
+        value = self.initial
+        for one in writes:
+            if one.certain:
+                value = value | one.change if self._kind == "set" else value + one.change
+        return value, last
+
+    def conflicts(self, place: int) -> Iterator[tuple[Write, Write]]:
+        """The pairs of which the write at a place is one, and that overlap, the one that committed first before the
+        other."""
+        write, writes, commits = self.writes[place], self.writes, self.commits
+        if self._kind == "set" or not write.certain:
+            return
+        at = place
+        while at and commits[at - 1] > write.start:
+            at -= 1
+            if overlap(writes[at], write):
+                yield writes[at], write
+        at = place + 1
+        while at < len(writes) and commits[at] - self._span <= write.commit:
+            if overlap(write, writes[at]):
+                yield write, writes[at]
+            at += 1
+
+    def all_conflicts(self) -> Iterator[tuple[Write, Write]]:
+        """Every pair that overlaps."""
+        for later in range(1, len(self.writes)):
+            at, write = later, self.writes[later]
+            if self._kind == "set":
+                return
+            while at and self.commits[at - 1] > write.start:
+                at -= 1
+                if overlap(self.writes[at], write):
+                    yield self.writes[at], write
+
+    def between(self, place: int) -> tuple[int, int | None]:
+        """The moments between which a snapshot may be another one for the write at a place: from its commit, up to the
+        commit of the next certain write of a register; None: any later one."""
+        if self._kind != "register":
+            return self.commits[place], None
+        own = self.commits[place]
+        for at in range(place + 1, len(self.writes)):
+            if self.writes[at].certain and self.commits[at] > own:
+                return own, self.commits[at]
+        return own, None
+
+    def origin(self, moment: int, visit: Visit, number: int) -> tuple[str, Write | None]:
+        """Whence what was read is, going by what is written here, and its writer."""
+        value = visit.base
+        if self._kind == "counter":
+            return "nothing", None
+        sought = value
+        if self._kind == "list":
+            if not value:
+                return "older", None
+            sought = value[-1]
+        elif self._kind == "set":
+            seen = self.expected(moment, number)[0]
+            extra = value - seen - visit.own
+            if not extra:
+                return "older", None
+            sought = next(iter(extra))
+        found: tuple[str, Write | None] = ("nothing", None)
+        for one in self.writes:
+            if one.number == number:
+                continue
+            left = one.change == sought if self._kind == "register" else sought in one.change
+            if left:
+                found = ("older" if one.commit <= moment else "uncommitted" if one.start <= moment else "future"), one
+                if one.commit > moment:
+                    break
+            elif sought in one.passed and found[1] is None:
+                found = "intermediate", one
+        if found[1] is None and self._kind == "register" and sought == self.initial:
+            return "older", None
+        return found
+
+
+def _after(places: set[int], group: list[Write], value: tuple[Any, ...], *, all_optional: bool = False) -> set[int]:
+    """Where a list may go on after the appends of one moment, in any order."""
+    found: set[int] = set()
+    free = [one for one in group if all_optional or not one.certain]
+    for size in range(len(free) + 1):
+        for some in combinations(free, size):
+            kept = [one for one in group if one not in free or one in some]
+            for order in permutations(kept):
+                for place in places:
+                    at = place
+                    for one in order:
+                        if value[at : at + len(one.change)] != one.change:
+                            break
+                        at += len(one.change)
+                    else:
+                        found.add(at)
+    return found
+
+
+def overlap(one: Write, other: Write) -> bool:
+    """Whether two writes are in conflict: neither may have committed before the other one started."""
+    return one.certain and other.certain and not (one.commit <= other.start or other.commit <= one.start)

@@ -1,0 +1,316 @@
+"""Every axiom of every transaction, kept right as transactions come in any order (Chronos and Aion, Algorithms 2, 3).
+
+A snapshot is taken at a transaction's start; where `serial`, a read is of what stands just before its commit, and
+neither starts nor conflicts are looked at. What is checked once more when a transaction comes late are the readers
+between its version of a key and the next one. Does not know files, nor what is told when.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from troubadour.model.breaches import SHOWN, Axiom, Breach, Breaches, Writer
+from troubadour.model.log import TransactionId
+from troubadour.timestamps.cells import Versions, Write
+from troubadour.timestamps.visits import NONE, Cell, Done, Visit, visits_of
+
+Initial = Callable[[Cell], Any]
+"""What a key holds at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is asked: see the module. `visible`: equal timestamps are as TimeKiller has them (a commit at a start is
+    seen). `gaps`: a number that is missing in a session is a violation of SESSION."""
+
+    serial: bool = False
+    visible: bool = False
+    gaps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """A transaction: its `number` among all, by place in the log; `status` as in a log; None for what is not known."""
+
+    number: int
+    id: TransactionId
+    status: str
+    session: str | int | None
+    sno: int | None
+    start: int | None
+    commit: int | None
+    operations: Iterable[Done]
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A read that is right now and was not, or the other way round."""
+
+    number: int
+    cell: Cell
+    wrong: bool
+
+
+Conflict = tuple[int, int, Cell]
+
+
+class Ledger:
+    """The transactions so far. `types` and `names` of the objects; `unplaced` counts those whose reads are not judged,
+    as they have no timestamp for it."""
+
+    def __init__(self, types: Sequence[str], names: Sequence[str], initial: Initial, rules: Rules) -> None:
+        self._types, self._names, self._initial, self._rules = tuple(types), tuple(names), initial, rules
+        self.known: dict[int, tuple[TransactionId, int | None, int | None]] = {}
+        self.versions: dict[Cell, Versions] = {}
+        self.readers: dict[Cell, list[tuple[int, int, Visit]]] = {}
+        self.wrong: dict[tuple[int, Cell], None] = {}
+        """The reads that are of no version that they may be of."""
+        self.faults: list[tuple[int, Cell, Any, Any]] = []
+        self.conflicts: dict[Conflict, None] = {}
+        self.sessions: dict[str | int, list[tuple[int, int, int, int, int | None]]] = {}
+        self._tops: dict[str | int, list[tuple[int, int]]] = {}
+        """Of each session the last commit up to each of its transactions, and which one it is."""
+        self.late: dict[int, int] = {}
+        """The transactions that started before their session's last commit, and the one that committed then."""
+        self.gaps: dict[int, tuple[int, int]] = {}
+        self.unplaced = 0
+        self.mixed: set[str | int] = set()
+        """Sessions of which some transactions have numbers and others have not."""
+        self._dead: dict[Cell, list[Write]] = {}
+
+    def add(self, one: Stamped) -> list[Flip]:
+        """Take a transaction; the reads of others, and of its own, that are right or wrong now."""
+        self.known[one.number] = one.id, one.start, one.commit
+        visits, faults = visits_of(self._types, one.operations)
+        if one.status == "aborted":
+            for cell, visit in visits.items():
+                if visit.change is not NONE:
+                    self._dead.setdefault(cell, []).append(_write(one, visit, one.start or 0, one.commit or 0))
+            return []
+        certain = one.status == "committed"
+        flips: list[Flip] = []
+        commit = one.commit if one.commit is not None else one.start
+        if commit is not None:
+            start = commit if one.start is None else one.start
+            for cell, visit in visits.items():
+                if visit.change is not NONE:
+                    flips += self._put(cell, _write(one, visit, start, commit, certain=certain))
+        if not certain:
+            return flips
+        self.faults += ((one.number, *fault) for fault in faults)
+        moment = one.commit if self._rules.serial else one.start
+        told = [(cell, visit) for cell, visit in visits.items() if visit.base is not NONE]
+        if moment is None:
+            self.unplaced += bool(told)
+        else:
+            for cell, visit in told:
+                insort(self.readers.setdefault(cell, []), (moment, one.number, visit), key=_by_moment)
+                if not self._of(cell).explains(moment, one.number, visit):
+                    self.wrong[one.number, cell] = None
+                    flips.append(Flip(one.number, cell, wrong=True))
+        if not self._rules.serial:
+            self._follow(one)
+        return flips
+
+    def _of(self, cell: Cell) -> Versions:
+        versions = self.versions.get(cell)
+        if versions is None:
+            rules = self._rules
+            versions = self.versions[cell] = Versions(
+                self._types[cell[0]], self._initial(cell), visible=rules.visible, serial=rules.serial
+            )
+        return versions
+
+    def _put(self, cell: Cell, write: Write) -> Iterator[Flip]:
+        versions = self._of(cell)
+        place = versions.add(write)
+        if not self._rules.serial:
+            for first, second in versions.conflicts(place):
+                self.conflicts[first.number, second.number, cell] = None
+        readers = self.readers.get(cell)
+        if not readers:
+            return
+        low, high = versions.between(place)
+        begin = bisect_left(readers, low, key=_moment)
+        end = len(readers) if high is None else bisect_right(readers, high, key=_moment)
+        for moment, number, visit in readers[begin:end]:
+            wrong = not versions.explains(moment, number, visit)
+            if wrong != ((number, cell) in self.wrong):
+                if wrong:
+                    self.wrong[number, cell] = None
+                else:
+                    del self.wrong[number, cell]
+                yield Flip(number, cell, wrong)
+
+    def _follow(self, one: Stamped) -> None:
+        """Put a transaction into its session, and look at it and at those behind it once more."""
+        if one.session is None or one.start is None:
+            return
+        commit = one.start if one.commit is None else one.commit
+        rank = commit if one.sno is None else one.sno
+        mine = self.sessions.setdefault(one.session, [])
+        if mine and (mine[0][4] is None) != (one.sno is None):
+            self.mixed.add(one.session)
+        entry = rank, one.number, one.start, commit, one.sno
+        place = bisect_left(mine, entry)
+        mine.insert(place, entry)
+        tops = self._tops.setdefault(one.session, [])
+        tops.insert(place, (commit, one.number))
+        for at in range(place, len(mine)):
+            before = tops[at - 1] if at else None
+            _, number, start, own, _ = mine[at]
+            if before is not None and before[0] > start:
+                self.late[number] = before[1]
+            top = (own, number) if before is None or own > before[0] else before
+            if at > place and tops[at] == top:
+                break
+            tops[at] = top
+        if self._rules.gaps and one.sno is not None:
+            for at in (place, place + 1):
+                if at < len(mine):
+                    self._look_for_gap(mine, at)
+
+    def _look_for_gap(self, mine: list[tuple[int, int, int, int, int | None]], at: int) -> None:
+        wanted = mine[at - 1][0] + 1 if at else 0
+        rank, number = mine[at][0], mine[at][1]
+        self.gaps.pop(number, None)
+        if rank != wanted:
+            self.gaps[number] = wanted, rank
+
+    # what is told
+
+    def count(self) -> int:
+        """How many violations there are."""
+        return len(self.wrong) + len(self.faults) + len(self.conflicts) + len(self.late) + len(self.gaps)
+
+    def breaches(self, shown: int = SHOWN) -> Breaches:
+        """All violations, of which so many are told one by one."""
+        by_axiom = {
+            "SESSION": len(self.late) + len(self.gaps),
+            "INT": len(self.faults),
+            "EXT": len(self.wrong),
+            "NOCONFLICT": len(self.conflicts),
+        }
+        found = sorted(self._all(), key=lambda one: (self._end(one[0]), one[0], one[1]))
+        return Breaches(self.count(), tuple(one[2]() for one in found[:shown]), by_axiom)
+
+    def _end(self, number: int) -> int:
+        _, start, commit = self.known[number]
+        return commit if commit is not None else start if start is not None else 0
+
+    def _all(self) -> Iterator[tuple[int, int, Callable[[], Breach]]]:
+        order = 0
+        for number in self.late:
+            order += 1
+            yield number, order, lambda number=number: self.of_session(number)  # type: ignore[misc]
+        for number in self.gaps:
+            order += 1
+            yield number, order, lambda number=number: self.of_gap(number)  # type: ignore[misc]
+        for at in range(len(self.faults)):
+            order += 1
+            yield self.faults[at][0], order, lambda at=at: self.of_fault(at)  # type: ignore[misc]
+        for number, cell in self.wrong:
+            order += 1
+            yield number, order, lambda number=number, cell=cell: self.of_read(number, cell)  # type: ignore[misc]
+        for conflict in self.conflicts:
+            order += 1
+            yield conflict[0], order, lambda conflict=conflict: self.of_conflict(conflict)  # type: ignore[misc]
+
+    def _breach(
+        self, axiom: Axiom, number: int, cell: Cell | None, expected: Any, observed: Any, **more: Any
+    ) -> Breach:
+        id, start, commit = self.known[number]
+        name = None if cell is None else self._names[cell[0]]
+        key = None if cell is None else cell[1]
+        return Breach(axiom, id, name, key, _plain(expected), _plain(observed), start, commit, **more)
+
+    def writer(self, number: int) -> Writer:
+        """A transaction with its interval."""
+        return Writer(*self.known[number])
+
+    def type_of(self, cell: Cell) -> str:
+        """The type of a key's object."""
+        return self._types[cell[0]]
+
+    def of_session(self, number: int, before_it: int | None = None) -> Breach:
+        """A transaction that started before its session's last commit (or another one `before_it`)."""
+        before = self.writer(self.late[number] if before_it is None else before_it)
+        _, start, _ = self.known[number]
+        return self._breach("SESSION", number, None, before.commit, start, expected_writer=before)
+
+    def of_gap(self, number: int) -> Breach:
+        """A transaction before which numbers of its session are missing."""
+        return self._breach("SESSION", number, None, *self.gaps[number], origin="gap")
+
+    def of_fault(self, at: int) -> Breach:
+        """A read that contradicts its own transaction."""
+        number, cell, expected, observed = self.faults[at]
+        return self._breach("INT", number, cell, expected, observed)
+
+    def of_conflict(self, conflict: Conflict) -> Breach:
+        """Two transactions that wrote one key and overlap."""
+        first, second, cell = conflict
+        other = self.writer(second)
+        return self._breach("NOCONFLICT", first, cell, None, other.transaction, observed_writer=other)
+
+    def of_read(self, number: int, cell: Cell) -> Breach:
+        """A read that is of no version that it may be of."""
+        moment, visit = self.reader(number, cell)
+        versions = self._of(cell)
+        expected, last = versions.expected(moment, number)
+        if visit.own is not NONE:
+            expected = expected | visit.own
+        origin, writer = versions.origin(moment, visit, number)
+        if writer is None and origin == "nothing":
+            dead = next((one for one in self._dead.get(cell, ()) if self._left(one, cell, visit.base)), None)
+            origin, writer = ("nothing", None) if dead is None else ("aborted", dead)
+        return self._breach(
+            "EXT",
+            number,
+            cell,
+            expected,
+            visit.base,
+            expected_writer=None if last is None else self.writer(last.number),
+            observed_writer=None if writer is None else self.writer(writer.number),
+            origin=origin,
+        )
+
+    def reader(self, number: int, cell: Cell) -> tuple[int, Visit]:
+        """The moment of a read, and what it told."""
+        _, start, commit = self.known[number]
+        moment = commit if self._rules.serial else start
+        assert moment is not None
+        readers = self.readers[cell]
+        at = bisect_left(readers, (moment, number), key=lambda one: one[:2])
+        return moment, readers[at][2]
+
+    def _left(self, write: Write, cell: Cell, value: Any) -> bool:
+        match self._types[cell[0]]:
+            case "register":
+                return bool(value == write.change or value in write.passed)
+            case "counter":
+                return False
+            case _:
+                return any(one in value for one in write.change)
+
+
+def _write(one: Stamped, visit: Visit, start: int, commit: int, *, certain: bool = True) -> Write:
+    return Write(one.number, start, commit, visit.change, visit.passed, certain=certain)
+
+
+def _by_moment(one: tuple[int, int, Visit]) -> tuple[int, int]:
+    return one[:2]
+
+
+def _moment(one: tuple[int, int, Visit]) -> int:
+    return one[0]
+
+
+def _plain(value: Any) -> Any:
+    """A value as a log has it."""
+    if isinstance(value, frozenset):
+        return sorted(value, key=lambda one: (isinstance(one, str), one))
+    return list(value) if isinstance(value, tuple) else value
