@@ -67,7 +67,7 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "explanation": None,
         "reason": None,
         "statement": None,
-        "engine": "search",
+        "engine": "straight",
         "notes": [],
         "max_staleness": None,
         "certificate": None,
@@ -192,7 +192,8 @@ def test_the_order_can_be_bound(run: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "switch", ["--no-indexing", "--window=0", "--window=1", "--no-concretization", "--no-stronger-first"]
+    "switch",
+    ["--no-indexing", "--window=0", "--window=1", "--no-concretization", "--no-stronger-first", "--no-straight"],
 )
 def test_heuristics_do_not_change_verdicts(run: Any, tmp_path: Path, switch: str) -> None:
     log = str(FIG_1.write(tmp_path))

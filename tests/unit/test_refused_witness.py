@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Verdict
 from troubadour.model.witness import Witness
+from troubadour.problem.budget import Budget
+from troubadour.problem.problem import Heuristics
 from troubadour.replay import Refusal, check
 
 TWO_WAYS = """
@@ -23,6 +26,8 @@ t1  UPDATE kv SET v = 1 WHERE k = 'x'
 t2  UPDATE kv SET v = 0 WHERE k = 'x'
 t3  SELECT v FROM kv WHERE k = 'x'  -> (0)
 """
+
+SEARCHED = Options("snapshot", heuristics=Heuristics(straight=False))
 
 
 def _state(witness: Witness, name: str) -> int:
@@ -42,7 +47,7 @@ def _audited(monkeypatch: pytest.MonkeyPatch, folder: Path, states: set[int]) ->
     monkeypatch.setattr(driver, "check", refusing)
     monkeypatch.setattr(stronger, "check", refusing)
     log = read_case(TWO_WAYS, "two ways").log(folder)
-    return audit(log, library_of(log), Options("snapshot")), shown
+    return audit(log, library_of(log), SEARCHED), shown
 
 
 def test_the_search_goes_on_to_another_reading(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -61,7 +66,7 @@ def test_no_other_reading_is_no_violation(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_what_is_refused_is_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    options = Options("snapshot")
+    options = replace(SEARCHED, budget=Budget())
     monkeypatch.setattr(
         driver,
         "check",

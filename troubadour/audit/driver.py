@@ -24,6 +24,7 @@ from troubadour.audit.parts import log_of, parts_with, told_of_whole
 from troubadour.audit.product import with_note
 from troubadour.audit.remarks import with_remarks
 from troubadour.audit.serial import audit_serial
+from troubadour.audit.straight import straight
 from troubadour.audit.stronger import explained_by_stronger
 from troubadour.audit.untimed import check_timestamps
 from troubadour.audit.untold import by_other_settings
@@ -237,8 +238,11 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
             max_staleness=options.max_staleness,
         )
 
-    problem = at(options.isolation)
     report = progress or (lambda phase, done, total: None)
+    explained = _straight(log, library, options, report)
+    if explained is not None:
+        return msgspec.structs.replace(explained, seconds=round(time.perf_counter() - begun, 4))
+    problem = at(options.isolation)
     with options.budget.step("reading statements"):
         unsupported = _prepare_all(problem, report)
     check_timestamps(problem)
@@ -277,6 +281,32 @@ def _by_parts(problem: Problem, verdict: Verdict, options: Options) -> Verdict |
                 tally.helped += 1
                 return told_of_whole(problem, found)
     return None
+
+
+def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict | None:
+    """What the straight path says; None where that is nothing, or time is up."""
+    if not (options.heuristics.straight and options.heuristics.stronger_first):
+        return None
+    total, budget = len(log.transactions), options.budget
+
+    def looked(done: int) -> None:
+        budget.left()
+        report("searching", done, total)
+
+    with budget.step("straight") as tally:
+        try:
+            found = straight(
+                log,
+                library,
+                options.isolation,
+                order_recorded=options.order_recorded,
+                max_staleness=options.max_staleness,
+                progress=looked,
+            )
+        except OutOfTime:
+            return None
+        tally.helped += found is not None
+    return found
 
 
 FOR_THE_LEAD = 0.25

@@ -203,6 +203,11 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     help="H3: a symbolic value with one possible value left becomes that value.",
 )
 @click.option("--stronger-first/--no-stronger-first", default=True, help="H4: try the newest states first.")
+@click.option(
+    "--straight/--no-straight",
+    default=True,
+    help="With H4: ask first whether every transaction read the newest state, in the order of the log.",
+)
 @from_option
 def audit(
     logs: tuple[str, ...],
@@ -234,6 +239,7 @@ def audit(
     window: int,
     concretization: bool,
     stronger_first: bool,
+    straight: bool,
 ) -> None:
     """Audit a log of transactions: is what the clients saw possible?
 
@@ -255,7 +261,7 @@ def audit(
     if strongest and (witness is not None or certificate is not None):
         refuse("--strongest asks many levels: give --witness or --certificate with one of them")
     bounds = Bounds(timeout, memory)
-    heuristics = (indexing, window or None, concretization, stronger_first)
+    heuristics = (indexing, window or None, concretization, stronger_first, straight)
     color = colored()
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
@@ -330,7 +336,7 @@ class Request:
     shown: Shown
     max_staleness: int | None
     witness: Path | None
-    heuristics: tuple[bool, int | None, bool, bool]
+    heuristics: tuple[bool, int | None, bool, bool, bool]
     bounds: Bounds
     account: Account
     survey: Survey

@@ -13,6 +13,7 @@ from sql_semantics.products import PRODUCTS
 from sql_semantics.run import free_errors
 from sql_semantics.run.queries.existence import tells_existence
 from sql_semantics.run.writes.rows.constraints import may_clash
+from sql_semantics.view import View
 from troubadour.execution.observations.locked_rows import claims
 from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.observations.raising import may_raise
@@ -44,7 +45,7 @@ def run_succeeded(prepared: PreparedStatement, view: WitnessView) -> str | None:
     return text
 
 
-def run_failed(prepared: PreparedStatement, view: WitnessView, catalog: Catalog, dialect: str) -> str | None:
+def run_failed(prepared: PreparedStatement, view: View, catalog: Catalog, dialect: str) -> str | None:
     """None where a statement of a living transaction may have failed as observed, else why not. It has no effect, but
     for what a CALL did before it failed where the dialect undoes single statements.
 

@@ -1,0 +1,164 @@
+"""Whether hint order keeps all that times say, and the newest state is what each transaction may have read at its turn.
+
+Asks for more than any level does: where that holds the commit tests of all levels of one state hold, too, and where it
+does not, nothing is known. Goes by the log's times themselves. Does not know what anything read or wrote.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from troubadour.model.log import Transaction
+from troubadour.replay.newest.rows import Look, NotPlain, Written
+
+_RECENT = 512
+"""Placed transactions whose writes are remembered for those that were under way as they committed."""
+_LEAST = -(1 << 63)
+
+Clock = str | None
+
+
+class Course:
+    """The transactions placed so far."""
+
+    __slots__ = ("_commit", "_dropped", "_ended", "_exact", "_recent", "_sent", "_start", "_wrote_at", "_wrote_sent")
+
+    def __init__(self) -> None:
+        self._commit = _LEAST
+        """The latest commit, and start, by the DBMS's clock."""
+        self._start = _LEAST
+        self._wrote_at = _LEAST
+        """The latest commit of one that wrote."""
+        self._sent: dict[Clock, int] = {}
+        """By clock, the latest time at which a commit cannot have been sent before, or a transaction was under way."""
+        self._wrote_sent: dict[Clock, int] = {}
+        """The same of those that wrote and have no commit time."""
+        self._recent: deque[tuple[int, Clock, Sequence[Written]]] = deque()
+        self._dropped: dict[Clock, int] = {}
+        """The latest sending among those that are not remembered."""
+
+    def follows(self, one: Transaction, clock: Clock, *, at_start: bool, alone: bool) -> bool:
+        """Whether a transaction may come next; raises NotPlain. True where it overlaps one of those before it, so that
+        `independent` has to be asked once it has run. `at_start`: the newest state must be the one at its start;
+        `alone`: it must overlap none."""
+        commit, start = one.commit, one.start
+        if commit is not None and one.status != "aborted" and (commit < self._commit or commit < self._start):
+            raise NotPlain("commit times that contradict the order")
+        sent = self._sent.get(clock, _LEAST)
+        answered = _answered(one)
+        if answered is not None and answered < sent:
+            raise NotPlain("client times that contradict the order")
+        begun = _begun(one)
+        if at_start:
+            if start is not None and self._wrote_at > start:
+                raise NotPlain("a commit after its start")
+            late = sent if start is None else self._wrote_sent.get(clock, _LEAST)
+            if begun is not None and late > begun:
+                raise NotPlain("a commit that may have come after its start")
+        overlaps = begun is not None and sent > begun
+        if overlaps and alone:
+            raise NotPlain("transactions that overlap")
+        return overlaps
+
+    def independent(self, one: Transaction, clock: Clock, looks: Sequence[Look]) -> bool:
+        """Whether nothing that it looked for hangs on a commit that was sent after the answer of the statement that
+        looked."""
+        got = _got(one)
+        dropped = self._dropped.get(clock, _LEAST)
+        if any(time is not None and time < dropped for time in got):
+            return False
+        for sent, other, written in self._recent:
+            if other != clock:
+                continue
+            for statement, table, columns, key in looks:
+                answered = got[statement]
+                if answered is None or sent <= answered:
+                    continue
+                for name, _, before, after in written:
+                    if name == table and (columns is None or _has(before, columns, key) or _has(after, columns, key)):
+                        return False
+        return True
+
+    def place(self, one: Transaction, clock: Clock, written: Sequence[Written]) -> None:
+        """A transaction is placed that wrote so much of what remains."""
+        committed = one.status != "aborted"
+        commit, start = one.commit, one.start
+        if committed and commit is not None:
+            self._commit = max(self._commit, commit)
+            if written:
+                self._wrote_at = max(self._wrote_at, commit)
+        if start is not None:
+            self._start = max(self._start, start)
+        sent = _sent(one)
+        if sent is None:
+            return
+        if sent > self._sent.get(clock, _LEAST):
+            self._sent[clock] = sent
+        if not written:
+            return
+        if commit is None and sent > self._wrote_sent.get(clock, _LEAST):
+            self._wrote_sent[clock] = sent
+        self._recent.append((sent, clock, written))
+        if len(self._recent) > _RECENT:
+            gone, other, _ = self._recent.popleft()
+            self._dropped[other] = max(self._dropped.get(other, _LEAST), gone)
+
+
+def _has(row: Sequence[object] | None, columns: Sequence[int], key: Sequence[object]) -> bool:
+    return row is not None and all(row[column] == value for column, value in zip(columns, key, strict=True))
+
+
+def _begun(one: Transaction) -> int | None:
+    """The earliest time of a client's that is known of it; None for none."""
+    begun, end, begin = one.invoked, one.end, one.begin
+    if one.returned is not None and (begun is None or one.returned < begun):
+        begun = one.returned
+    for statement in one.statements:
+        for time in (statement.invoked, statement.returned):
+            if time is not None and (begun is None or time < begun):
+                begun = time
+    others = [time for part in (begin, end) if part is not None for time in (part.invoked, part.returned)]
+    return min((time for time in (begun, *others) if time is not None), default=None) if others else begun
+
+
+def _answered(one: Transaction) -> int | None:
+    """The earliest time at which it was over."""
+    if one.status == "aborted":
+        return None
+    returned = one.returned
+    if one.end is not None and one.end.returned is not None:
+        return one.end.returned if returned is None else min(returned, one.end.returned)
+    return returned
+
+
+def _sent(one: Transaction) -> int | None:
+    """The latest time that is known from before its commit was sent; of one that aborted, from before that."""
+    times = [one.invoked]
+    if one.begin is not None:
+        times += [one.begin.invoked, one.begin.returned]
+    if one.end is not None:
+        times.append(one.end.invoked)
+    last = len(one.statements) - 1
+    for place, statement in enumerate(one.statements):
+        times.append(statement.invoked)
+        if place < last or one.end is not None:
+            times.append(statement.returned)
+    return max((time for time in times if time is not None), default=None)
+
+
+def _got(one: Transaction) -> list[int | None]:
+    """By when each statement was answered, at the latest."""
+    bound, end = one.returned, one.end
+    if end is not None:
+        ends = [time for time in (bound, end.invoked, end.returned) if time is not None]
+        bound = min(ends, default=None)
+    found: list[int | None] = []
+    for statement in reversed(one.statements):
+        if statement.returned is not None and (bound is None or statement.returned < bound):
+            bound = statement.returned
+        found.append(bound)
+        if statement.invoked is not None and (bound is None or statement.invoked < bound):
+            bound = statement.invoked
+    found.reverse()
+    return found

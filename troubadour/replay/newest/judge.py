@@ -1,0 +1,257 @@
+"""The run itself: every transaction that is judged, in hint order, on the newest state.
+
+Does not know what is to be done about a log that is not explained so.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sql_semantics.errors import SqlError
+from sql_semantics.library import SqlLibrary
+from sql_semantics.outcome import Outcome
+from sql_semantics.values.text import equal_by_code_points, text_rule
+from troubadour.execution.initial.rows import initial_state, known_rows, unknown_tables
+from troubadour.execution.observations.errors import explains_error
+from troubadour.execution.observations.impossible import refuted, refuted_by_keys
+from troubadour.execution.observations.lifecycle import Fate
+from troubadour.execution.observations.observation import mismatch
+from troubadour.execution.observations.unwritten_keys import UnwrittenKeys
+from troubadour.execution.prepared import Preparations, PreparedStatement, PreparedTransaction, prepare_statement
+from troubadour.model.log import Log, Statement, Transaction
+from troubadour.replay.commit_tests.levels import Level, is_judged, level_of
+from troubadour.replay.newest.course import Course
+from troubadour.replay.newest.plans import Misread, Plan, Shape, shape_of
+from troubadour.replay.newest.rows import NewestRows, NotPlain
+from troubadour.replay.statements import run_failed
+
+Progress = Callable[[int], None]
+
+_OFTEN = 256
+"""Transactions after which it is told how many are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The log is explained: the places in hint order of those that are judged, one after another, each of which reads
+    all that those before it left; and the names of their levels."""
+
+    places: array[int]
+    levels: tuple[str, ...]
+
+
+def explained_by_newest(
+    log: Log,
+    library: SqlLibrary,
+    *,
+    isolation: str | None,
+    order_recorded: bool = False,
+    progress: Progress | None = None,
+) -> Explained:
+    """That each transaction of a log, held to `isolation` (None: its own level), reads the newest state at its turn in
+    hint order. `progress` is called now and then with the transactions done; what it raises ends the run.
+
+    Raises NotPlain where that is not so, or cannot be told here; LogError and Unsupported say no more than that.
+    """
+    return _Run(log, library, isolation, order_recorded=order_recorded).through(progress)
+
+
+class _Run:
+    """One run over a log."""
+
+    def __init__(self, log: Log, library: SqlLibrary, isolation: str | None, *, order_recorded: bool) -> None:
+        _refuse_moving(log, library)
+        self._log, self._library, self._isolation = log, library, isolation
+        self._recorded = order_recorded
+        self._dialect = library.dialect.name
+        self._references = library.has_references
+        self._rows = NewestRows(initial_state(log, library))
+        self._course = Course()
+        self._plans: dict[tuple[str, Shape], Plan | None] = {}
+        self._levels: dict[str | None, Level] = {}
+        self._prepare = Preparations(library, capacity=16)
+        self._keys = UnwrittenKeys(
+            lambda: map(self._prepare, log.transactions),
+            lambda: known_rows(log, library),
+            lambda: unknown_tables(log, library),
+            library,
+        )
+
+    def through(self, progress: Progress | None) -> Explained:
+        places = array("q")
+        clock = self._log.header.clock
+        for place, one in enumerate(self._log.transactions):
+            if progress is not None and not place % _OFTEN:
+                progress(place)
+            level = self._level(one)
+            if is_judged(one, level, order_recorded=self._recorded):
+                self._take(one, level, one.clock if one.clock is not None else clock)
+                places.append(place)
+            elif one.status == "aborted":
+                self._check_aborted(one)
+            else:
+                raise NotPlain("an unknown outcome")
+        return Explained(places, tuple(sorted({level.name for level in self._levels.values()})))
+
+    def _level(self, one: Transaction) -> Level:
+        level = self._levels.get(one.isolation)
+        if level is None:
+            level = level_of(one, self._log, self._isolation)
+            if not level.one_snapshot or level.sets:
+                raise NotPlain(f"several states at {level.name}")
+            if level.ordered:
+                raise NotPlain("timestamps that have to be right")
+            self._levels[one.isolation] = level
+        return level
+
+    def _check_aborted(self, one: Transaction) -> None:
+        """Raises NotPlain for an aborted transaction that no state explains, as what it read is not judged."""
+        prepared = self._prepare(one)
+        if refuted(prepared, self._library.catalog, self._dialect) or refuted_by_keys(prepared, self._keys):
+            raise NotPlain("an aborted transaction that no state explains")
+
+    def _take(self, one: Transaction, level: Level, clock: str | None) -> None:
+        """Run the next transaction. Raises NotPlain."""
+        rows, course = self._rows, self._course
+        # who lets no lock go before its end takes turns in the order of ends
+        alone = level.latest and level.commits
+        overlaps = course.follows(one, clock, at_start=level.at_start or not level.latest, alone=alone)
+        rows.looks = [] if overlaps else None
+        rows.journal = []
+        if rows.savepoints:
+            rows.savepoints = []
+        if not self._run_plainly(one):
+            rows.rollback(0)
+            rows.savepoints = []
+            if rows.looks is not None:
+                rows.looks = []
+            prepared = self._prepare(one)
+            self._run_prepared(prepared)
+            if prepared.references != "kept" and self._references:
+                raise NotPlain("references that are not all kept")
+        if rows.looks and not course.independent(one, clock, rows.looks):
+            raise NotPlain("an answer that hangs on a commit which was sent after it")
+        if one.status == "aborted":
+            rows.rollback(0)
+        elif rows.journal:
+            broken = rows.broken(self._library.keys, self._library.catalog, references=self._references)
+            if broken is not None:
+                raise NotPlain(broken)
+        course.place(one, clock, rows.journal)
+
+    def _run_plainly(self, one: Transaction) -> bool:
+        """Run the statements of a transaction as they stand; False where one needs a closer look."""
+        plans, rows = self._plans, self._rows
+        for place, statement in enumerate(one.statements):
+            if (
+                statement.error is not None
+                or statement.outcome_unknown
+                or statement.unjudged
+                or statement.scope
+                or statement.references != "kept"
+            ):
+                return False
+            try:
+                key = statement.sql, shape_of(statement)
+                plan = plans[key] if key in plans else self._plan(key, statement, place, one)
+                if plan is None:
+                    return False
+                arguments = plan.arguments(statement.params)  # type: ignore[arg-type]
+            except ValueError:
+                return False
+            rows.statement = place
+            try:
+                outcome = plan.run(rows, arguments)
+            except SqlError as error:
+                raise NotPlain(f"it must fail with {error}") from error
+            try:
+                agrees = plan.agrees(statement, outcome)
+            except ValueError:
+                agrees = False
+            if not agrees:
+                self._compare(statement, place, one, outcome)
+        return True
+
+    def _plan(self, key: tuple[str, Shape], statement: Statement, place: int, one: Transaction) -> Plan | None:
+        """The plan of a text with such parameters; None where each of its statements needs a closer look."""
+        program = prepare_statement(statement, place, one, self._library).program
+        try:
+            plan = None if program is None else Plan(program, self._library, key[1])
+        except Misread:
+            plan = None
+        if statement.params is None or all(map(_is_narrow, statement.params)):
+            self._plans[key] = plan
+            return plan
+        return None
+
+    def _compare(self, statement: Statement, place: int, one: Transaction, outcome: Outcome) -> None:
+        """Whether an answer is what was observed, by all that the DBMS may leave open. Raises NotPlain."""
+        prepared = prepare_statement(statement, place, one, self._library)
+        different = mismatch(prepared.observation, outcome)
+        if different is not None:
+            raise NotPlain(different)
+
+    def _run_prepared(self, prepared: PreparedTransaction) -> None:
+        """Run the statements of a transaction one by one, errors and all. Raises NotPlain."""
+        rows = self._rows
+        for one in prepared.statements:
+            if one.statement.unjudged or one.statement.references != "kept":
+                raise NotPlain("statements that are not judged")
+            rows.statement = one.index
+            fate = one.judged.fate
+            if fate in (Fate.REFUSED, Fate.UNKNOWN):
+                continue
+            try:
+                if fate is Fate.IMPOSSIBLE:
+                    text: str | None = one.judged.text
+                elif fate is Fate.FAILED:
+                    text = self._keys.refutes(one) or self._fails(one)
+                else:
+                    text = _succeeds(one, rows)
+            except SqlError as error:
+                raise NotPlain(f"it must fail with {error}") from error
+            if text is not None:
+                raise NotPlain(text)
+
+    def _fails(self, one: PreparedStatement) -> str | None:
+        """Why a statement cannot have failed as observed, by either reading of errors; None where it may have. Raises
+        NotPlain for one that left something behind."""
+        rows, library = self._rows, self._library
+        before = rows.savepoint()
+        for explains in (explains_error, run_failed):
+            text = explains(one, rows, library.catalog, self._dialect)
+            if text is not None:
+                return text
+            if rows.savepoint() != before:
+                raise NotPlain("a statement that failed and left something behind")
+        return None
+
+
+def _is_narrow(value: object) -> bool:
+    """Whether a parameter looks like all of its class: of integers only those of 32 bits do."""
+    return not isinstance(value, int) or -(1 << 31) <= value < 1 << 31
+
+
+def _succeeds(one: PreparedStatement, rows: NewestRows) -> str | None:
+    """How the outcome of a statement differs from what was observed. Raises SqlError."""
+    if one.program is None:
+        assert one.failure is not None
+        raise one.failure
+    return mismatch(one.observation, one.program.run(rows, one.arguments))
+
+
+def _refuse_moving(log: Log, library: SqlLibrary) -> None:
+    """Raises NotPlain for logs of which more has to be known than rows."""
+    catalog, running = library.catalog, library.dialect.rules.running
+    if log.header.initial_unknown or log.header.gaps:
+        raise NotPlain("initial rows or transactions that are not known")
+    if catalog.transient or library.changing or library.standing or library.stepwise or library.unread:
+        raise NotPlain("definitions that change")
+    if not library.has_references:
+        return
+    if running.overlooks_references or not running.changes_check_references or running.counts_dangling:
+        raise NotPlain("references that are not looked up")
+    if not equal_by_code_points(text_rule(library.dialect)):
+        raise NotPlain("references under a collation")
