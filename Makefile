@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial
 
 setup: $(STAMP)
 
@@ -200,6 +200,10 @@ mixed: $(STAMP)
 # Logs of 2,000 that leave much open, right and wrong: 3 minutes.
 ambiguity: $(STAMP)
 	$(PY) -m benchmarks.ambiguity --size 2000 --timeout 600 --switch "all on" $(ARGS)
+
+# Serial logs with one value wrong and none, and shuffled ones, at sizes up to 100,000: 10 minutes.
+serial: $(STAMP)
+	$(PY) -m benchmarks.serial $(ARGS)
 
 # Odd schemas and statements recorded on every engine and audited, each by itself, in the tables of their page: 2 minutes.
 round-trip: $(STAMP)

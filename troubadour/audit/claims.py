@@ -25,3 +25,8 @@ def claim_of(problem: Problem, found: Found, garbage: Edge | None = None) -> Cla
         if len(known) == len(rows) and known not in told:
             told.append(known)
     return Claim(problem.transaction(failure.item).id, failure.statement, tuple(told), garbage)
+
+
+def claim_of_garbage(garbage: Edge) -> Claim | None:
+    """The claim that a read is of no version, whichever state it was of."""
+    return None if garbage.statement is None else Claim(garbage.later, garbage.statement, (), garbage)

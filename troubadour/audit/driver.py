@@ -108,7 +108,8 @@ def _audited(log: Log, library: SqlLibrary, options: Options, progress: Progress
         return verdict
 
     def decide(profile: str, effort: float) -> Verdict:
-        return _as_far_as_modelled(log, library, replace(options, isolation=profile, timeout=left, effort=effort), None)
+        other = replace(options, isolation=profile, timeout=left, effort=effort, parts=False)
+        return _as_far_as_modelled(log, library, other, None)
 
     with options.budget.step("product's profile"):
         return with_note(verdict, log, decide)
@@ -169,7 +170,7 @@ def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Opti
         return verdict
 
     def decide(log: Log, level: str, effort: float) -> Verdict:
-        options = Options(isolation=level, effort=effort, budget=budget)
+        options = Options(isolation=level, effort=effort, budget=budget, parts=False)
         return _as_far_as_modelled(log, library, options, None)
 
     with budget.within(seconds=seconds):

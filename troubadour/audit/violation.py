@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
-from troubadour.audit.claims import claim_of
+from troubadour.audit.claims import claim_of, claim_of_garbage
 from troubadour.audit.explain import explain
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.model.verdict import Clash, CoreScope, Scope, Status, Verdict
@@ -93,9 +93,9 @@ def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
         shown = _shown(problem, conflict, count)
     except OutOfTime as error:
         return undecided(problem, 0, error)
-    notes = () if isinstance(conflict, Alone) else (NOT_MINIMAL,)
     if shown is None:
         return undecided(problem, 0, Unresolved("what was inferred of the order contradicts itself, unconfirmed"))
+    notes = () if len(shown.transactions) == 1 else (NOT_MINIMAL,)
     return verdict_on(
         problem,
         Status.VIOLATION,
@@ -106,6 +106,7 @@ def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
         scope=Scope.EVERY_ORDER,
         explanation=shown.reason,
         notes=notes,
+        claim=None if shown.garbage is None else claim_of_garbage(shown.garbage),
     )
 
 

@@ -22,6 +22,7 @@ from troubadour.order.saturation import Rule
 from troubadour.problem.budget import FEW
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
+from troubadour.proof.chains.thin_air import thin_air
 from troubadour.proof.chains.versions import Versions, reaches
 from troubadour.proof.refutation import Refutation
 
@@ -37,18 +38,22 @@ def checked_chain(
     checker = _Checker(problem, accounts or accounts_for(problem, level), prefix)
     if not all(checker.holds(fact) for fact in evidence.facts) or not checker.concludes(evidence):
         return None
+    air = thin_air(problem, evidence, checker.accounts)
+    if air is not None:
+        return Refutation(evidence.items, air.says, every_order=True, garbage=air.edge)
     return Refutation(evidence.items, _text(problem, evidence), every_order=True)
 
 
 class _Checker:
-    """What was shown so far: which moments are before which, which sources are excluded, who has happened."""
+    """What was shown so far: which moments are before which, which sources are excluded, who has happened. `accounts`:
+    what each transaction says by itself."""
 
     def __init__(self, problem: Problem, accounts: Accounts, prefix: int) -> None:
         self._problem = problem
         self._level = problem.levels[problem.committed[0]]
         self._reads_views = reads_views(problem, self._level)
         self._reads_rows = reads_rows(problem, self._level)
-        self._accounts = accounts
+        self.accounts = accounts
         self._bound = set(problem.committed[:prefix])
         self._happened = set(self._bound)
         self._after: dict[Moment, set[Moment]] = defaultdict(set)
@@ -137,13 +142,13 @@ class _Checker:
 
     def _writes(self, item: int) -> bool:
         """Whether a transaction certainly writes something."""
-        return any(written.certain for written in self._accounts.of(item).wrote.values())
+        return any(written.certain for written in self.accounts.of(item).wrote.values())
 
     def _is_observed(self, seen: Observation) -> bool:
         """Whether it is what the transaction's own answers say."""
         if seen.item not in self._happened or _item(seen.event) != seen.item:
             return False
-        account, level = self._accounts.of(seen.item), self._level
+        account, level = self.accounts.of(seen.item), self._level
         if self._reads_rows:
             return seen.event[0] == "place" and not seen.unseen and self._has_read(seen)
         if self._reads_views:
@@ -181,15 +186,15 @@ class _Checker:
 
     def _has_read(self, seen: Observation) -> bool:
         """Whether a transaction read this version of the only row that was ever at a place."""
-        if not isinstance(self._accounts, RowAccounts) or not self._accounts.has_one_row(seen.place):
+        if not isinstance(self.accounts, RowAccounts) or not self.accounts.has_one_row(seen.place):
             return False
-        views = self._accounts.of(seen.item).views.values()
+        views = self.accounts.of(seen.item).views.values()
         return any(seen.place in met and met[seen.place] == seen.known for met in views)
 
     def _all_differ(self, place: Place) -> bool:
         values: list[Known] = [self._versions.initial(place)]
         for item in self._versions.writers(place):
-            account = self._accounts.of(item)
+            account = self.accounts.of(item)
             if place[0] in account.wild or item not in self._bound or not account.wrote[place].certain:
                 return False
             after = account.wrote[place].after
@@ -223,7 +228,7 @@ class _Checker:
         item = _item(other)
         if item not in self._bound or not self._versions.is_certain(item, seen.place):
             return False
-        written = self._accounts.of(item).wrote[seen.place]
+        written = self.accounts.of(item).wrote[seen.place]
         if seen.unseen:
             # a value that was restored is no conflict
             versions = self._level.conflict is Conflict.VERSIONS
@@ -234,7 +239,7 @@ class _Checker:
         """How a row is counted; None where some transaction does something else with it."""
         if place in self._counts_of:
             return self._counts_of[place]
-        level, accounts = self._level, self._accounts
+        level, accounts = self._level, self.accounts
         items = self._versions.writers(place)
         newest = level.horizon.latest or self._reads_views or level.conflict is Conflict.VERSIONS
         adds = level.conflict is not Conflict.COLUMNS and (newest or level.write_conflict)
@@ -259,7 +264,7 @@ class _Checker:
         item = _item(moment)
         if moment[0] != "place" or item not in self._bound:
             return 0
-        account = self._accounts.of(item)
+        account = self.accounts.of(item)
         written = None if place[0] in account.wild else account.wrote.get(place)
         return by.added_by(written) if written is not None and written.certain else 0
 
@@ -277,7 +282,7 @@ class _Checker:
             return False
         later = {seen.item, *map(_item, added)}
         others = [item for item in self._versions.writers(seen.place) if item not in later]
-        left = sum(found[0].added_by(self._accounts.of(item).wrote[seen.place]) for item in others)
+        left = sum(found[0].added_by(self.accounts.of(item).wrote[seen.place]) for item in others)
         return left - less < found[1]
 
     def _counts(self, seen: Observation, fact: Fact, earlier: Moment) -> bool:
@@ -315,7 +320,7 @@ class _Checker:
         item = _item(moment)
         if item not in self._happened:
             return None
-        known = self._accounts.of(item).met_at(moment[0]).get(place)
+        known = self.accounts.of(item).met_at(moment[0]).get(place)
         if known is None or not self._is_observed(Observation(moment, item, place, known, unseen=False)):
             return None
         return known
