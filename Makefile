@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial all-anomalies
 
 setup: $(STAMP)
 
@@ -116,6 +116,11 @@ public-histories: $(STAMP)
 # Large histories, public and simulated, with the processor seconds and the memory of each audit
 large-histories: $(STAMP)
 	$(PY) -m benchmarks.histories large $(ROOT) $(ARGS)
+
+# All anomalies of large simulated runs, and of public histories (ROOT as above) beside what is published of them.
+all-anomalies: $(STAMP)
+	$(PY) -m benchmarks.all_anomalies speed
+	$(if $(ROOT),$(PY) -m benchmarks.all_anomalies public $(ROOT) $(ARGS))
 
 # Faults put into recorded logs, audited beside independent references
 faults: $(STAMP)

@@ -136,6 +136,12 @@ def test_time_that_is_up_is_undecided(run: Any, tmp_path: Path) -> None:
     assert ended.json["reason"] == "the time limit was reached"
 
 
+def test_a_schema_that_cannot_be_used_is_refused(run: Any, tmp_path: Path) -> None:
+    header = {"format": "troubadour-log", "version": 1, "dialect": "postgres", "schema": [], "isolation": "snapshot"}
+    line = {"id": "a", "status": "committed", "statements": [{"sql": "SELECT v FROM nowhere"}]}
+    refused(run("anomalies", write(tmp_path, header, line)), "nowhere")
+
+
 @pytest.mark.parametrize(
     ("name", "level", "anomaly"),
     [

@@ -154,6 +154,10 @@ CASES = [
     Case(
         "TiDB", ["x=21 y+5 x+4", "x+5", "x=2154", "x+2", "x+1"], {"G-single"}, {"consistent-view", "repeatable-read"}
     ),
+    Case(
+        "the paper's example", ["x+2 x+3 y+1 y+2", "x+8", "y+4 x=238 y=124", "x=23 y+3"], {"G-single"},
+        {"consistent-view", "repeatable-read"},
+    ),
     Case("YugabyteDB", ["x+8 y=3", "y+5 x=", "y+3"], {"G2-item"}, {"repeatable-read"}),
     Case("Dgraph, internal", ["x:2 x?1", "x:1"], {"internal"}, {"read-uncommitted"}),
     Case(

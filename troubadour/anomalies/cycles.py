@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from troubadour.anomalies.specifications import EXTRA, SPECIFICATIONS, Misses, Specification, name_of
-from troubadour.facts.objects.accesses import Ints
+from troubadour.facts.objects.accesses import Flags, Ints
 from troubadour.isolation.models import implied
-from troubadour.order.arrays import Links, Rows, circling, components
+from troubadour.order.arrays import Links, Rows, circling, components, in_blocks
 from troubadour.order.dependencies import Dependencies
-from troubadour.order.known import Why
+from troubadour.order.known import Relation, Why
 
 LOOKS = 3_000_000
 """Edges that are looked at for the circles of one name."""
@@ -47,15 +47,15 @@ class Found:
     more: frozenset[str]
 
 
-def cycles_of(dependencies: Dependencies) -> Found:
-    """The circles that a log's dependencies have."""
-    return _Finder(dependencies).found()
+def cycles_of(dependencies: Dependencies, hint: Ints) -> Found:
+    """The circles that a log's dependencies have. `hint`: the places of its transactions in an order that most edges
+    keep, which makes that fast."""
+    return _Finder(dependencies, hint).found()
 
 
 class _Finder:
-    def __init__(self, dependencies: Dependencies) -> None:
-        self.relation = dependencies.relation
-        self.why = self.relation.why
+    def __init__(self, dependencies: Dependencies, hint: Ints) -> None:
+        self.relation, self.hint = dependencies.relation, hint
         # edges that hold in every explanation first, so that a circle of these is found where there is one
         self.weaker = dependencies.grows | dependencies.assumed
         self.cycles: list[Cycle] = []
@@ -64,89 +64,94 @@ class _Finder:
 
     def found(self) -> Found:
         """All of them, without sessions and times first."""
+        links, why = self.relation.links, self.relation.why
         certain = np.flatnonzero(~self.weaker)
-        everything = np.arange(len(self.why))
+        everything = np.arange(len(why))
+        order = self._hint()
         for suffix, extra in EXTRA.items():
-            kinds = [Why.WW, Why.WR, Why.RW, *([] if extra is None else [extra])]
+            kinds = {Why.WW, Why.WR, Why.RW, *([] if extra is None else [extra])}
             for among in (certain, everything) if self.weaker.any() else (everything,):
-                chosen = among[self._of_kinds(among, kinds)]
-                whole = chosen[circling(self.relation.links.only(chosen))]
+                chosen = among[_of_kinds(self.relation, kinds)[among]]
+                chosen = chosen[in_blocks(links.only(chosen), order)]
+                whole = chosen[circling(links.only(chosen))]
                 if len(whole):
-                    self._within(whole, suffix)
+                    self._within(_Part(self.relation, whole), suffix)
         return Found(tuple(self.cycles), tuple(self.unsearched), frozenset(self.more))
 
-    def _of_kinds(self, edges: Ints, kinds: Sequence[Why]) -> np.ndarray:
-        """Edges of some kinds, and those that go on from beads which such edges lead to."""
-        wanted = [int(kind) for kind in kinds]
-        links, owner = self.relation.links, self.relation.owner
-        mine = np.isin(self.why[edges], wanted)
-        # a bead is entered by edges of one kind only
-        beads = np.ones(links.events, np.bool_)
-        other = ~np.isin(self.why, [*wanted, int(Why.INSIDE)])
-        beads[links.target[other]] = False
-        beads[owner >= 0] = False
-        on = (self.why[edges] == Why.INSIDE) & beads[links.source[edges]]
-        found: np.ndarray = mine | on
-        return found
+    def _hint(self) -> Ints:
+        """The events in the hint order, a bead behind the last that leads to it."""
+        links, count = self.relation.links, len(self.relation.since)
+        rank = np.zeros(links.events, np.int64)
+        rank[self.hint] = 2 * np.arange(count)
+        some = (links.source < count) & (links.target >= count)
+        np.maximum.at(rank, links.target[some], rank[links.source[some]] + 1)
+        return np.argsort(rank, kind="stable")
 
-    def _within(self, edges: Ints, suffix: str) -> None:
-        links = self.relation.links
-        label = np.array(components(links.only(edges)), np.int64)
+    def _within(self, part: _Part, suffix: str) -> None:
+        """Circles of one suffix in components that have some."""
+        label = part.label()
         there: dict[int, set[str]] = {}
         for known in self.cycles:
-            there.setdefault(int(label[links.source[known.edges[0]]]), set()).add(known.name)
+            event = part.event(int(self.relation.links.source[known.edges[0]]))
+            if event is not None:
+                there.setdefault(int(label[event]), set()).add(known.name)
+        inner: dict[Misses, Ints] = {}
         for specification in SPECIFICATIONS[suffix]:
-            inner = edges[self._of_kinds(edges, [*specification.allowed])]
-            inner = inner[circling(links.only(inner))]
-            if not len(inner):
-                continue
-            own = np.array(components(links.only(inner)), np.int64)
-            skipped = {
+            misses = specification.misses
+            if misses not in inner:
+                inner[misses] = part.on_circles(misses)
+            chosen = inner[misses]
+            if misses is Misses.NONE and len(chosen):
+                chosen = chosen[np.isin(part.why[chosen], [*map(int, specification.allowed), int(Why.INSIDE)])]
+                chosen = chosen[circling(part.links.only(chosen))]
+            skipped = [
                 one for one, names in there.items() if any(specification.name in implied(name) for name in names)
-            }
-            group = label[links.source[inner]]
-            kept = inner[~np.isin(group, [*skipped])] if skipped else inner
-            if len(kept):
-                for cycle in self._search(kept, own, specification, suffix):
-                    self.cycles.append(cycle)
-                    there.setdefault(int(label[links.source[cycle.edges[0]]]), set()).add(cycle.name)
+            ]
+            if skipped:
+                chosen = chosen[~np.isin(label[part.links.source[chosen]], skipped)]
+            if not len(chosen):
+                continue
+            for cycle in self._search(_Part(self.relation, part.edges[chosen]), specification, suffix):
+                self.cycles.append(cycle)
+                event = part.event(int(self.relation.links.source[cycle.edges[0]]))
+                assert event is not None
+                there.setdefault(int(label[event]), set()).add(cycle.name)
 
-    def _search(self, edges: Ints, label: Ints, specification: Specification, suffix: str) -> Iterator[Cycle]:
-        """Circles of one specification among edges that are part of some circle; those that have a transaction in
-        common with one found already are passed over."""
-        links = self.relation.links
-        walker = _Walker(links, self.why, edges, specification, self.relation.owner)
+    def _search(self, part: _Part, specification: Specification, suffix: str) -> Iterator[Cycle]:
+        """Circles of one specification; those that have a transaction in common with one found already are passed
+        over."""
+        links, owner = self.relation.links, self.relation.owner
+        walker = _Walker(part, specification)
         left = LOOKS
         covered: set[int] = set()
         done: set[int] = set()
-        for start in walker.starts():
-            source, target = int(links.source[start]), int(links.target[start])
+        label = part.label()
+        for begin in walker.starts():
+            source, target = part.source[begin], part.target[begin]
             if source in covered or target in covered:
                 continue
             if left <= 0:
-                component = int(label[source])
-                if component not in done:
-                    self.unsearched.append((specification.name, source))
-                    done.add(component)
+                if int(label[source]) not in done:
+                    self.unsearched.append((specification.name, int(links.source[part.edges[begin]])))
+                    done.add(int(label[source]))
                 self.more.add(specification.name)
                 continue
-            way, looked = walker.way(start, min(EACH, left))
+            way, looked = walker.way(begin, min(EACH, left))
             left -= looked
             if way is None:
                 if looked >= EACH:
                     self.more.add(specification.name)
                 continue
-            for piece in self._simple(way):
-                name = name_of([Why(int(self.why[one])) for one in self._told(piece)], suffix)
-                if name is None:
+            for piece in self._simple([int(part.edges[one]) for one in way]):
+                told = [Why(int(self.relation.why[one])) for one in piece]
+                name = name_of([kind for kind in told if kind is not Why.INSIDE], suffix)
+                ends = [int(links.source[one]) for one in piece]
+                if name is None or sum(bool(owner[end] >= 0) for end in ends) < 2:
                     continue
                 done.add(int(label[source]))
-                covered |= {int(links.source[one]) for one in piece if self.relation.owner[links.source[one]] >= 0}
+                covered |= {event for end in ends if owner[end] >= 0 and (event := part.event(end)) is not None}
                 yield Cycle(name, tuple(piece))
                 break
-
-    def _told(self, edges: Sequence[int]) -> list[int]:
-        return [one for one in edges if self.why[one] != Why.INSIDE]
 
     def _simple(self, way: Sequence[int]) -> list[list[int]]:
         """A closed way as circles that pass each transaction once, the whole first where it is one."""
@@ -167,40 +172,108 @@ class _Finder:
         return pieces
 
 
+def _of_kinds(relation: Relation, kinds: set[Why]) -> Flags:
+    """By edge: whether it is of one of some kinds, or goes on from a bead that only such edges lead to."""
+    links, why = relation.links, relation.why
+    wanted = [int(kind) for kind in kinds]
+    beads = relation.owner < 0
+    beads[links.target[~np.isin(why, [*wanted, int(Why.INSIDE)])]] = False
+    found: Flags = np.isin(why, wanted) | ((why == Why.INSIDE) & beads[links.source])
+    return found
+
+
+class _Part:
+    """Some edges of a relation, their events numbered anew."""
+
+    def __init__(self, relation: Relation, edges: Ints) -> None:
+        self.edges = edges
+        links = relation.links
+        ends = np.concatenate((links.source[edges], links.target[edges]))
+        used = np.zeros(links.events, np.bool_)
+        used[ends] = True
+        self.events = np.flatnonzero(used)
+        number = np.cumsum(used) - 1
+        count = len(edges)
+        both = number[ends]
+        self.links = Links(len(self.events), both[:count], both[count:], np.zeros(count, np.int64))
+        self.why = relation.why[edges]
+        self.source: list[int] = self.links.source.tolist()
+        self.target: list[int] = self.links.target.tolist()
+
+    def label(self) -> Ints:
+        """The component of each event; an edge leads to none of a greater number."""
+        return np.array(components(self.links), np.int64)
+
+    def event(self, event: int) -> int | None:
+        """The number here of an event, None where it is not of the part."""
+        place = int(np.searchsorted(self.events, event))
+        return place if place < len(self.events) and self.events[place] == event else None
+
+    def on_circles(self, misses: Misses) -> Ints:
+        """The edges, all of which are on circles, that are on one with so many anti-dependencies."""
+        everything = np.arange(len(self.edges))
+        match misses:
+            case Misses.NONE:
+                # what goes on from a bead that anti-dependencies lead to is on no circle then
+                chosen: Ints = everything[self.why != Why.RW]
+                return chosen[circling(self.links.only(chosen))]
+            case Misses.ONE | Misses.APART:
+                return self._apart()
+            case Misses.ANY:
+                return everything
+
+    def _apart(self) -> Ints:
+        """The edges on closed ways without two anti-dependencies right after one another: each event is two, that of
+        ways there which end with one, and that of others."""
+        count = self.links.events
+        source, target = self.links.source, self.links.target
+        inside, miss = self.why == Why.INSIDE, self.why == Why.RW
+        number = np.arange(len(self.edges))
+        plain = ~inside & ~miss
+        sources = np.concatenate(
+            (source[miss], source[plain], source[plain] + count, source[inside], source[inside] + count)
+        )
+        targets = np.concatenate(
+            (target[miss] + count, target[plain], target[plain], target[inside], target[inside] + count)
+        )
+        of = np.concatenate((number[miss], number[plain], number[plain], number[inside], number[inside]))
+        links = Links(2 * count, sources, targets, np.zeros(len(of), np.int64))
+        found: Ints = np.unique(of[circling(links)])
+        return found
+
+
 class _Walker:
     """Ways along edges that a specification allows."""
 
-    def __init__(self, links: Links, why: Ints, edges: Ints, specification: Specification, owner: Ints) -> None:
-        self.edges, self.specification = edges, specification
-        self.links = links
-        events, compact = np.unique(np.concatenate((links.source[edges], links.target[edges])), return_inverse=True)
-        count = len(edges)
-        self.small = Links(len(events), compact[:count], compact[count:], np.zeros(count, np.int64))
-        self.rows = Rows(self.small)
-        self.kinds: list[int] = why[edges].tolist()
-        self.place = {int(edge): number for number, edge in enumerate(edges.tolist())}
-        self.source: list[int] = self.small.source.tolist()
-        self.target: list[int] = self.small.target.tolist()
+    def __init__(self, part: _Part, specification: Specification) -> None:
+        self.part, self.specification = part, specification
+        self.rows = Rows(part.links)
+        self.kinds: list[int] = part.why.tolist()
         self.order: list[int] = self.rows.edges.tolist()
         self.extra = {int(kind) for kind in specification.required if kind in (Why.SESSION, Why.REAL_TIME)}
+        self.label: list[int] | None = None
+        if specification.misses is Misses.ONE:
+            # a way without anti-dependencies leads to components of lesser numbers only
+            rest = np.flatnonzero(part.why != Why.RW)
+            self.label = components(part.links.only(rest))
 
     def starts(self) -> list[int]:
         """The edges to begin with: each circle of the specification has one."""
         first = {int(kind) for kind in self.specification.required}
         if self.specification.misses is not Misses.NONE:
             first = {int(Why.RW)}
-        return [int(self.edges[number]) for number, kind in enumerate(self.kinds) if kind in first]
+        return [number for number, kind in enumerate(self.kinds) if kind in first]
 
-    def way(self, start: int, most: int) -> tuple[list[int] | None, int]:
+    def way(self, begin: int, most: int) -> tuple[list[int] | None, int]:
         """A shortest way along the edge and back to where it begins, with how many edges were looked at."""
         misses = self.specification.misses
-        begin = self.place[start]
-        goal, first = self.source[begin], self.target[begin]
+        goal, first = self.part.source[begin], self.part.target[begin]
         kind = self.kinds[begin]
         had = (_LAST if kind == Why.RW else 0) | (_EXTRA if kind in self.extra else 0)
         needed = (_EXTRA if self.extra else 0) | (_SECOND if misses in (Misses.APART, Misses.ANY) else 0)
-        rows, order, kinds, target = self.rows.first, self.order, self.kinds, self.target
+        rows, order, kinds, target, label = self.rows.first, self.order, self.kinds, self.part.target, self.label
         inside, rw = int(Why.INSIDE), int(Why.RW)
+        lowest = -1 if label is None else label[goal]
         at = first * 8 + had
         came: dict[int, tuple[int, int]] = {at: (-1, begin)}
         ready = deque([(0, at)])
@@ -219,6 +292,8 @@ class _Walker:
                 edge = order[number]
                 kind = kinds[edge]
                 looked += 1
+                if label is not None and label[target[edge]] < lowest:
+                    continue
                 if kind == inside:
                     now = had
                 elif kind == rw:
@@ -238,9 +313,10 @@ class _Walker:
                         ready.append((reached, other))
         return None, looked
 
-    def _back(self, came: dict[int, tuple[int, int]], at: int) -> list[int]:
+    @staticmethod
+    def _back(came: dict[int, tuple[int, int]], at: int) -> list[int]:
         way = []
         while at >= 0:
             at, edge = came[at]
-            way.append(int(self.edges[edge]))
+            way.append(edge)
         return way[::-1]

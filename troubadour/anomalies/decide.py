@@ -10,9 +10,8 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.anomalies.assumptions import Assumption
-from troubadour.anomalies.levels import levels_of
+from troubadour.anomalies.levels import Survey
 from troubadour.anomalies.objects import Listing, anomalies_of
-from troubadour.anomalies.report import Report
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.objects.decide import ObjectOptions, decide_objects
 from troubadour.audit.objects.second import by_sql
@@ -45,14 +44,17 @@ class Asked:
         return left
 
 
-def report_on(log: Log | ObjectLog, asked: Asked) -> tuple[Report, Status]:
-    """All anomalies of a log, with the levels, and whether what is expected holds. Raises LogError where the log cannot
-    be used."""
-    auditor = _Objects(log, asked) if isinstance(log, ObjectLog) else _Sql(log, asked)
+def survey_of(log: Log | ObjectLog, asked: Asked) -> Survey:
+    """What answers and dependencies alone say of a log: nothing of one of SQL."""
     listing = anomalies_of(log, asked.assumed) if isinstance(log, ObjectLog) else Listing((), ())
-    return levels_of(
-        log, listing.anomalies, listing.notes, asked.expected, own_levels(log), auditor.decide, auditor.further
-    )
+    return Survey(log, listing.anomalies, listing.notes, asked.expected, own_levels(log))
+
+
+def look_further(survey: Survey, log: Log | ObjectLog, asked: Asked) -> None:
+    """Audit a log at the levels that its anomalies leave open. Raises LogError where it cannot be used, Disagreement,
+    and OutOfTime: what was found by then stands."""
+    auditor = _Objects(log, asked) if isinstance(log, ObjectLog) else _Sql(log, asked)
+    survey.look(auditor.decide, auditor.further)
 
 
 def own_levels(log: Log | ObjectLog) -> list[str]:
@@ -61,6 +63,7 @@ def own_levels(log: Log | ObjectLog) -> list[str]:
         names = {log.level_names[one] or log.header.isolation for one in set(log.levels)}
     else:
         names = {transaction.isolation or log.header.isolation for transaction in log.transactions}
+    names = names or {log.header.isolation}
     found = sorted(name for name in names if name)
     # one that asks for none is held to nothing
     return found if None not in names else []

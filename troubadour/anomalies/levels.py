@@ -29,79 +29,91 @@ class Disagreement(AssertionError):
     """An audit explains a log at a level that an anomaly rules out: a fault of this program."""
 
 
-def levels_of(
-    log: Log | ObjectLog,
-    listed: Sequence[Listed],
-    notes: Sequence[str],
-    expected: str | None,
-    own: Sequence[str],
-    decide: Decide,
-    further: Further,
-) -> tuple[Report, Status]:
-    """What holds of a log with these anomalies, and whether what is `expected` does (None: what the log's transactions
-    ask for, each for itself; `own` are the names of these). Raises Disagreement."""
-    anomalies = [*listed]
-    excluded = {name for one in listed for name in one.rules_out}
-    certain = {name for one in listed if not one.assumed for name in one.rules_out}
-    proved: set[str] = set()
-    open_: list[str] = []
-    standing: Status | None = None
-    asked = expected if expected is not None else own[0] if len(own) == 1 else None
-    if asked in LEVELS or (asked is None and len(own) > 1):
-        verdict = decide(asked, False)
-        standing = verdict.status
-        if standing is Status.CORRECT and asked is not None:
-            if asked in certain:
+class Survey:
+    """What holds of a log with some anomalies, as far as it has been asked."""
+
+    def __init__(
+        self,
+        log: Log | ObjectLog,
+        listed: Sequence[Listed],
+        notes: Sequence[str],
+        expected: str | None,
+        own: Sequence[str],
+    ) -> None:
+        """`expected`: a level or a model; None: what the log's transactions ask for, each for itself, `own` being the
+        names of these."""
+        self._log, self._own = log, own
+        self._notes = tuple(notes)
+        self._anomalies = [*listed]
+        self._excluded = {name for one in listed for name in one.rules_out}
+        self._certain = {name for one in listed if not one.assumed for name in one.rules_out}
+        self._proved: set[str] = set()
+        self._open: list[str] = []
+        self._asked = expected if expected is not None else own[0] if len(own) == 1 else None
+        self._of_own: Status | None = None
+
+    def look(self, decide: Decide, further: Further) -> None:
+        """Ask for what is expected, and then for what that leaves open. Raises Disagreement."""
+        asked = self._asked
+        if asked in LEVELS or (asked is None and len(self._own) > 1):
+            self._take(decide(asked, False), further)
+        rest = [
+            name
+            for name, level in LEVELS.items()
+            if not (level.dialect or level.dirty or level.ordered)
+            and name not in self._excluded | self._proved
+            and name != asked
+        ]
+
+        def brief(level: str, seconds: float) -> Verdict:
+            del seconds
+            verdict = decide(level, True)
+            self._note(level, verdict)
+            return verdict
+
+        survey_levels(self._log, brief, levels=rest)
+
+    def _take(self, verdict: Verdict, further: Further) -> None:
+        """What the audit at the expected level says."""
+        asked = self._asked
+        self._of_own = verdict.status
+        if asked is not None:
+            if verdict.status is Status.CORRECT and asked in self._certain:
                 raise Disagreement(f"an anomaly rules out {asked}, and an audit explains the log at that level")
-            proved |= weaker(asked)
-        elif standing is Status.CORRECT:
-            _check(certain, own)
-        elif standing is Status.VIOLATION:
-            out = frozenset() if asked is None else stronger([asked])
-            if asked is None or asked not in excluded:
-                anomalies.append(_of_verdict(verdict, out))
-                anomalies += [_of_verdict(one, out) for one in further(asked, verdict)]
-            excluded |= out
-            certain |= out
-        elif asked is not None and asked not in excluded:
-            open_.append(asked)
-    rest = [
-        name
-        for name, level in LEVELS.items()
-        if not (level.dialect or level.dirty or level.ordered) and name not in excluded | proved and name != asked
-    ]
+            found_before = asked in self._excluded
+            self._note(asked, verdict)
+            if verdict.status is Status.VIOLATION and not found_before:
+                self._anomalies += [_of_verdict(one, stronger([asked])) for one in further(asked, verdict)]
+        elif verdict.status is Status.CORRECT and all(name in self._certain for name in self._own):
+            raise Disagreement(f"anomalies rule out {', '.join(self._own)}, and an audit explains the log")
+        elif verdict.status is Status.VIOLATION:
+            self._anomalies += [_of_verdict(one, frozenset()) for one in (verdict, *further(None, verdict))]
 
-    def brief(level: str, seconds: float) -> Verdict:
-        return decide(level, True)
-
-    for name, found in survey_levels(log, brief, levels=rest).items():
-        match found.status:
+    def _note(self, level: str, verdict: Verdict) -> None:
+        match verdict.status:
             case Status.CORRECT:
-                proved |= weaker(name)
+                self._proved |= weaker(level)
             case Status.VIOLATION:
-                if name not in excluded and found.verdict is not None:
-                    anomalies.append(_of_verdict(found.verdict, stronger([name])))
-                excluded |= stronger([name])
+                if level not in self._excluded:
+                    self._anomalies.append(_of_verdict(verdict, stronger([level])))
+                self._excluded |= stronger([level])
             case Status.UNDECIDED:
-                open_.append(name)
-    # what holds is what was asked for with what is taken for granted
-    proved -= excluded
-    shown = frozenset(one for one in excluded if _is_shown(one, asked))
-    report = Report(
-        worst_first(_grouped(anomalies)),
-        shown,
-        frozenset(one for one in proved if _is_shown(one, asked)),
-        tuple(one for one in open_ if one not in excluded | proved),
-        tuple(notes),
-    )
-    if asked is None:
-        return report, standing or Status.UNDECIDED
-    return report, report.standing(asked)
+                self._open.append(level)
 
+    def report(self) -> Report:
+        """What is known by now."""
+        # what holds is what was asked for with what is taken for granted
+        excluded = {one for one in self._excluded if _is_shown(one, self._asked)}
+        proved = {one for one in self._proved - self._excluded if _is_shown(one, self._asked)}
+        open_ = tuple(one for one in self._open if one not in self._excluded | self._proved)
+        anomalies = worst_first(_grouped(self._anomalies))
+        return Report(anomalies, frozenset(excluded), frozenset(proved), open_, self._notes)
 
-def _check(certain: set[str], own: Sequence[str]) -> None:
-    if own and all(name in certain for name in own):
-        raise Disagreement(f"anomalies rule out {', '.join(own)}, and an audit explains the log at these levels")
+    def standing(self) -> Status:
+        """Whether what is expected holds, as is known by now."""
+        if self._asked is None:
+            return self._of_own or Status.UNDECIDED
+        return self.report().standing(self._asked)
 
 
 def _is_shown(name: str, asked: str | None) -> bool:

@@ -19,6 +19,7 @@ from troubadour.anomalies.names import other_names, title
 from troubadour.anomalies.report import Listed, worst_first
 from troubadour.audit.objects.account import account_of_circle
 from troubadour.audit.objects.links import links_of
+from troubadour.facts.objects.accesses import column
 from troubadour.facts.objects.facts import Facts
 from troubadour.facts.objects.gather import facts_of
 from troubadour.facts.objects.names import named
@@ -61,7 +62,7 @@ class _Lister:
         for direct in (*direct_anomalies(self.facts, self.relation.since), *self.taken.cyclic):
             one = self._of_direct(direct)
             groups.setdefault((one.name, one.cause, one.assumed), []).append(one)
-        found = cycles_of(self.dependencies)
+        found = cycles_of(self.dependencies, column(self.log.order))
         for cycle in found.cycles:
             one = self._of_cycle(cycle)
             groups.setdefault((one.name, one.cause, one.assumed), []).append(one)

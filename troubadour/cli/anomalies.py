@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sql_semantics.errors import SchemaError, UnknownTable
 from troubadour.cli.common import emit, load, load_either, pass_on, refuse
 from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, Work, supervise
@@ -22,6 +23,7 @@ from troubadour.model.log import LogError
 from troubadour.model.verdict import Status
 
 if TYPE_CHECKING:
+    from troubadour.anomalies.levels import Survey
     from troubadour.anomalies.report import Report
 
 _ASSUMPTIONS = ("writes-follow-reads", "sequential-keys", "linearizable-keys")
@@ -108,30 +110,36 @@ class _Request:
     def answer(self, work: Work) -> int:
         """Read, look, print; the exit status."""
         from troubadour.anomalies.assumptions import Assumption
-        from troubadour.anomalies.decide import Asked, own_levels, report_on
+        from troubadour.anomalies.decide import Asked, look_further, own_levels, survey_of
 
-        expected: str | None = None
+        survey: Survey | None = None
+        shown: str | None = self.expected
+        reason: str | None = None
         try:
             with as_logs(self.source, self.logs) as logs:
                 expected = self._expected(logs)
                 log = load_either(logs)
             own = own_levels(log)
+            _check(own)
             shown = expected or ", ".join(own) or None
             work.tell(json.dumps({"expected": shown}).encode())
             asked = Asked(expected, [Assumption(one) for one in self.assumed], self.bounds.left())
-            _check(own)
-            report, standing = report_on(log, asked)
-        except LogError as error:
+            survey = survey_of(log, asked)
+            look_further(survey, log, asked)
+        except (LogError, SchemaError, UnknownTable) as error:
             refuse(str(error))
         except OutOfTime:
-            work.lift()
-            return self.stopped(self.bounds.too_long(), expected)
+            reason = self.bounds.too_long()
         except (MemoryError, SystemError) as error:
-            work.lift()
             if not self.bounds.is_memory(error):
                 raise
-            return self.stopped(self.bounds.too_large(), expected)
+            reason = self.bounds.too_large()
+        except RecursionError:
+            reason = "not modelled: something that is nested too deeply"
         work.lift()
+        if survey is None:
+            return self.stopped(reason or "", shown)
+        report, standing = survey.report(), survey.standing()
         if self.out is not None:
             from troubadour.report.anomaly_files import write_files
 
@@ -139,7 +147,7 @@ class _Request:
                 write_files(self.out, report, log, standing)
             except OSError as error:
                 refuse(f"--out: {error.filename or self.out}: {error.strerror}")
-        self._print(report, shown, standing, None)
+        self._print(report, shown, standing, reason)
         return EXIT[standing]
 
     def _expected(self, logs: Sequence[str]) -> str | None:

@@ -75,6 +75,21 @@ def in_order(links: Links, priority: Ints) -> list[int]:
     return found
 
 
+def in_blocks(links: Links, order: Ints) -> Ints:
+    """The numbers of the edges that some circle may have, told by any order of the events: a circle that passes a place
+    of it goes back over it, so that places which no edge goes back over part the events."""
+    place = np.empty(links.events, np.int64)
+    place[order] = np.arange(links.events)
+    source, target = place[links.source], place[links.target]
+    back = source > target
+    over = np.bincount(target[back], minlength=links.events) - np.bincount(source[back], minlength=links.events)
+    block = np.cumsum(np.cumsum(over) == 0)
+    # a block ends behind the event that nothing goes back over from later ones
+    block -= np.cumsum(over) == 0
+    found: Ints = np.flatnonzero(block[source] == block[target])
+    return found
+
+
 def circling(links: Links) -> Ints:
     """The numbers of the edges that are part of a circle: both ends in one strongly connected component (Tarjan 1972),
     of what is left when events without edges in or out are taken away."""

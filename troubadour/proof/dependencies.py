@@ -306,6 +306,8 @@ class _Checker:
         same = log.objects[log.subjects[at]].type == "register" and first[-1] == base
         if same and not self._level.horizon.latest:
             return False
+        if isinstance(base, tuple) and self._is_plain(at) and not set(second) & set(base):
+            return True
         return source == -1 or self._came_from(link.later, at, source)
 
     def _in_session(self, link: DependencyLink) -> bool:
