@@ -18,6 +18,7 @@ from troubadour.model.visible import visible
 from troubadour.report.account import brief_rows, full_rows
 from troubadour.report.styled import plain
 from troubadour.report.transactions import name, transaction_lines
+from troubadour.report.undecided import next_steps
 from troubadour.timestamps.told import told
 
 _STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
@@ -128,7 +129,7 @@ def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for label, text in _rows(verdict, explain):
+    for label, text in _rows(verdict, log, explain):
         table.add_row(label, plain(text))
     console.print(table)
     if verdict.stats:
@@ -154,14 +155,14 @@ def verdict_meaning(verdict: Verdict) -> str:
     return meaning if verdict.scope is None else narrower.get(verdict.scope, meaning)
 
 
-def verdict_rows(verdict: Verdict) -> list[tuple[str, str]]:
+def verdict_rows(verdict: Verdict, log: Log) -> list[tuple[str, str]]:
     """What is told beside the account: labels and texts."""
-    return _rows(msgspec.structs.replace(verdict, account=None), "full") + (
+    return _rows(msgspec.structs.replace(verdict, account=None), log, "full") + (
         [] if verdict.account is None else full_rows(msgspec.structs.replace(verdict.account, difference=None))
     )
 
 
-def _rows(verdict: Verdict, explain: str) -> list[tuple[str, str]]:
+def _rows(verdict: Verdict, log: Log, explain: str) -> list[tuple[str, str]]:
     rows = []
     if verdict.isolation in LEVELS:
         rows.append(("promise", LEVELS[verdict.isolation]))
@@ -204,6 +205,8 @@ def _rows(verdict: Verdict, explain: str) -> list[tuple[str, str]]:
         rows += full_rows(verdict.account)
     rows += [("note", note) for note in verdict.notes]
     rows += _coverage_rows(verdict.coverage)
+    if explain == "full":
+        rows += [("next" if number == 0 else "", step) for number, step in enumerate(next_steps(verdict, log))]
     rate = ""
     if verdict.status is Status.CORRECT and verdict.seconds:
         rate = f", {verdict.committed / verdict.seconds:,.0f} transactions per second"

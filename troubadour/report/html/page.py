@@ -25,6 +25,7 @@ from troubadour.report.html.figures import figures_of
 from troubadour.report.html.inert import inert
 from troubadour.report.text import verdict_meaning, verdict_rows
 from troubadour.report.transactions import name, observed_text, parameters_text
+from troubadour.report.undecided import next_steps
 
 AROUND = 24
 """Transactions before the failing one that the time line shows."""
@@ -87,6 +88,7 @@ def render_html(verdict: Verdict, log: Log) -> str:
         word=verdict.status.value,
         isolation=inert(verdict.isolation),
         account=account,
+        next=next_steps(verdict, log) if account is None else account.next,
         lost=None if account is None or account.lost is None else lost_text(account.lost),
         heading=account.title if account else f"{verdict.status.value} at {inert(verdict.isolation)}",
         meaning=verdict_meaning(verdict),
@@ -94,7 +96,7 @@ def render_html(verdict: Verdict, log: Log) -> str:
         kinds=_KINDS,
         used=list(dict.fromkeys(edge.kind for edge in chain)),
         colours=colours,
-        rows=[(label, inert(text)) for label, text in _rows(verdict)],
+        rows=[(label, inert(text)) for label, text in _rows(verdict, log)],
         inert=inert,
         name=name,
         # drawn by us, each text in it escaped there
@@ -130,11 +132,11 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
 _ABOVE = ("transactions", "explained", "fails at", "next")
 
 
-def _rows(verdict: Verdict) -> list[tuple[str, str]]:
+def _rows(verdict: Verdict, log: Log) -> list[tuple[str, str]]:
     """What is told beside the account, but for what stands elsewhere on the page."""
     found: list[tuple[str, str]] = []
     kept = True
-    for label, text in verdict_rows(verdict):
+    for label, text in verdict_rows(verdict, log):
         kept = label not in _ABOVE if label else kept
         if kept:
             found.append((label, text))
