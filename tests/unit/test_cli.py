@@ -137,7 +137,7 @@ def test_an_unmodelled_schema_is_undecided(run: Any, tmp_path: Path) -> None:
 
 
 def test_a_time_limit_is_undecided(run: Any, tmp_path: Path) -> None:
-    log = write(tmp_path, HEADER, *(transaction(id=n, params=[1]) for n in range(50)))
+    log = write(tmp_path, HEADER, *(transaction(id=n, params=[1]) for n in range(2000)))
     ended = run("audit", "--format", "json", "--timeout", "0.000001", log)
     assert (ended.status, ended.json["verdict"]) == (3, "undecided")
     assert "time" in ended.json["reason"]
