@@ -351,9 +351,24 @@ def test_compare_and_set_and_mutex(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_several_registers_of_compare_and_set(tmp_path: Path) -> None:
+    register = history_of(
+        tmp_path,
+        ("write", "[7 1]", "ok", None),
+        ("cas", "[7 [1 2]]", "ok", None),
+        ("cas", "[8 [1 3]]", "info", None),
+        ("read", "[7 nil]", "ok", "[7 2]"),
+        ("read", "[8 nil]", "fail", None),
+    )
+    assert [ops for _, _, ops in shown(register)] == [
+        "w kv 7 1", "r kv 7 1, w kv 7 2", "r kv 8, w kv 8 3", "r kv 7 2", "r kv 8",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("{:type :invoke :f :txn :value [] :process [0]}", "event 0: process [0]: it is a number or a name"),
         ("{:type :ok :f :txn :value [] :process 0}", "event 0: a completion of process 0 without its invocation"),
         (
             "{:type :invoke :f :txn :value [] :process 0}\n{:type :invoke :f :txn :value [] :process 0}",

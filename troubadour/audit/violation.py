@@ -173,6 +173,9 @@ def _core(question: Question, refutation: Refutation) -> Core | Verdict | None:
     """The core, confirmed; else what is said instead, None where the DBMS may have chosen otherwise."""
     problem, found = question.problem, question.failed
     core = refutation.core or _found_core(question, refutation)
+    if core is not None and found.every_order and _is_explained(question, core):
+        # a later one that the explained prefix took may need more of the failing one than the core has
+        core = Core((*sorted({*found.order, *problem.judged[: found.verified + 1]}),), False, core.confirmed)
     if question.choosing and (core is None or not core.confirmed or question.choosing & set(core.items)):
         return None
     if core is not None and core.confirmed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -353,8 +354,8 @@ class Request:
             told |= _told_of(log)
             work.tell(json.dumps(told).encode())
             if self.survey.wanted:
-                return self._tell_levels(log)
-            verdict = (None if found is None else self._decide_objects(found)) or self._decide(log)
+                return self._tell_levels(log, found)
+            verdict = self._decide_objects(found, self.isolation) or self._decide(log)
             if found is not None:
                 verdict = self._with_violations(found, verdict)
             if self.judging.asks and verdict.claim is not None:
@@ -388,12 +389,15 @@ class Request:
         recorded = self.order == "recorded" or self.max_staleness is not None
         return (found if isinstance(found, ObjectLog) and not recorded else None), log
 
-    def _decide_objects(self, log: ObjectLog) -> Verdict | None:
+    def _decide_objects(self, log: ObjectLog | None, isolation: str | None) -> Verdict | None:
+        """What facts and order say of a log of operations on objects, where they decide it."""
+        if log is None:
+            return None
         from troubadour.audit.objects.decide import ObjectOptions, decide_objects
         from troubadour.audit.objects.second import by_sql
 
         judging = self.judging
-        options = ObjectOptions(self.isolation, judging.unobserved, judging.minimum, judging.visible, judging.gaps)
+        options = ObjectOptions(isolation, judging.unobserved, judging.minimum, judging.visible, judging.gaps)
         try:
             return decide_objects(log, options, by_sql)
         except LogError as error:
@@ -464,10 +468,11 @@ class Request:
             except WitnessError as error:
                 refuse(str(error))
 
-    def _tell_levels(self, log: Log) -> int:
+    def _tell_levels(self, log: Log, found: ObjectLog | None) -> int:
         from troubadour.cli.strongest import tell_levels
 
-        return tell_levels(log, self.logs, self._options(), self.shown.form, self.survey.lattice)
+        first = partial(self._decide_objects, found)
+        return tell_levels(log, self.logs, self._options(), self.shown.form, self.survey.lattice, first)
 
     def _options(self) -> Options:
         # imported here: the other subcommands need no solver

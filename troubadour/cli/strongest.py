@@ -29,14 +29,23 @@ def _left_of(timeout: float | None) -> Callable[[], float] | None:
     return lambda: end - time.monotonic()
 
 
-def tell_levels(log: Log, paths: Sequence[str], options: Options, form: str, picture: Path | None) -> int:
-    """Print what every level of a log, read from `paths`, comes to; the exit status."""
+def tell_levels(
+    log: Log,
+    paths: Sequence[str],
+    options: Options,
+    form: str,
+    picture: Path | None,
+    first: Callable[[str], Verdict | None],
+) -> int:
+    """Print what every level of a log, read from `paths`, comes to; the exit status. `first` is asked of a level before
+    the general audit is."""
     try:
         library = library_of(log)
         with progress_bar() as report:
 
             def decide(level: str, left: float) -> Verdict:
-                return audit(log, library, replace(options, isolation=level, timeout=left), report)
+                found = first(level)
+                return found or audit(log, library, replace(options, isolation=level, timeout=left), report)
 
             standings = survey_levels(log, decide, left=_left_of(options.timeout))
     except LogError as error:

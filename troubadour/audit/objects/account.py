@@ -119,6 +119,9 @@ def _edge(log: ObjectLog, one: DependencyLink) -> Edge:
         statement = one.at - log.first[one.earlier]
         text += f"{earlier}'s operation {statement + 1} read {seen} of {key}, without what {later} wrote there, {wrote}"
         return Edge("rw", *ids, text, statement, table, None, key, False, seen, None, None, wrote)
+    if log.objects[log.subjects[one.at]].type == "counter":
+        text += f"both read the same of {key}, {earlier} {seen}, and added to it: the later one misses the other"
+        return Edge("ww", *ids, text, None, table, None, key, False, seen, None, None, wrote)
     shower = one.by if one.by >= 0 else one.earlier
     text += f"both wrote {key}, and {later} later, as {_name(log, shower)} shows, which read {seen}"
     return Edge("ww", *ids, text, None, table, None, key, False, seen, ids[0], _status(log, one.earlier), wrote)

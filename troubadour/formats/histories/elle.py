@@ -108,6 +108,8 @@ def _spans(path: Path, events: list[Event]) -> Iterator[_Span]:
         process, kind = event.get("process"), event["type"]
         if isinstance(process, str) and not process.lstrip("-").isdigit():
             continue
+        if isinstance(process, (list, tuple, Mapping)):
+            raise wrong(path, f"event {number}", f"process {brief(process)}: it is a number or a name")
         if kind == "invoke":
             if process in open_:
                 raise wrong(path, f"event {number}", f"process {process} has event {open_[process]} open already")

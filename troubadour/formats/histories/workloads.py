@@ -77,6 +77,10 @@ def workload_of(operations: Sequence[Operation]) -> Workload:
 
 def _is_transaction(operation: Operation) -> bool:
     value = operation.asked if operation.asked is not None else operation.answered
+    return _are_micro(value)
+
+
+def _are_micro(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(
         isinstance(one, (list, tuple)) and len(one) in (2, 3) and one[0] in ("append", "w", "r") for one in value
     )
@@ -86,7 +90,7 @@ def _transactions(operations: Iterable[Operation]) -> Workload:
     kinds: set[str] = set()
     lists = False
     for operation in operations:
-        for one in operation.value or ():
+        for one in operation.value if _are_micro(operation.value) else ():
             kinds.add(str(one[0]))
             lists |= one[0] == "r" and len(one) == 3 and isinstance(one[2], (list, tuple))
     if {"append", "w"} <= kinds:
@@ -99,6 +103,8 @@ def _transactions(operations: Iterable[Operation]) -> Workload:
 def _micro_ops(table: str, *, lists: bool) -> Callable[[Operation], Ops]:
     def ops(operation: Operation) -> Ops:
         asked, answered = operation.asked or (), operation.value or ()
+        if not _are_micro(answered):
+            raise operation.refuse(f"no operations of append, w and r: {brief(answered)}")
         if asked and len(asked) != len(answered):
             raise operation.refuse("the completion has other operations than the invocation")
         return [_micro(operation, table, one, lists) for one in answered]
@@ -212,23 +218,45 @@ def _set(operations: Sequence[Operation]) -> Workload | None:
 
 
 def _cas_register(operations: Sequence[Operation]) -> Workload | None:
+    keyed = _is_keyed(operations)
+
     def ops(operation: Operation) -> Ops:
+        key: int | str = 0
+        asked, answered = operation.asked, operation.value
+        if keyed:
+            if not _is_pair(answered) or answered[0] != asked[0]:
+                raise operation.refuse(f"no key and value: {brief(answered)}")
+            key, asked, answered = scalar(asked[0]), asked[1], answered[1]
         if operation.function == "read":
             if not operation.told:
-                return [["r", "kv", 0]]
-            if isinstance(operation.value, (list, tuple, Mapping)):
-                raise operation.refuse(f"a register was read as {brief(operation.value)}")
-            return [["r", "kv", 0, None if operation.value is None else scalar(operation.value)]]
+                return [["r", "kv", key]]
+            if isinstance(answered, (list, tuple, Mapping)):
+                raise operation.refuse(f"a register was read as {brief(answered)}")
+            return [["r", "kv", key, None if answered is None else scalar(answered)]]
         if operation.function == "write":
-            return [["w", "kv", 0, scalar(operation.asked)]]
-        if not isinstance(operation.asked, (list, tuple)) or len(operation.asked) != 2:
-            raise operation.refuse(f"a cas is of an old and a new value, not {brief(operation.asked)}")
-        old, new = operation.asked
-        read = ["r", "kv", 0, None if old is None else scalar(old)] if operation.told else ["r", "kv", 0]
-        return [read, ["w", "kv", 0, scalar(new)]]
+            return [["w", "kv", key, scalar(asked)]]
+        if not _is_pair(asked):
+            raise operation.refuse(f"a cas is of an old and a new value, not {brief(asked)}")
+        old, new = asked
+        read = ["r", "kv", key, None if old is None else scalar(old)] if operation.told else ["r", "kv", key]
+        return [read, ["w", "kv", key, scalar(new)]]
 
     notes = ("a compare-and-set of unknown outcome is taken to have written if it happened",)
     return Workload("compare-and-set register", {"objects": {"kv": "register"}}, ops, notes)
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2
+
+
+def _is_keyed(operations: Sequence[Operation]) -> bool:
+    """Whether each operation is of one of several registers, as `jepsen.independent` has them: its value is a pair of
+    the key and what it would be alone."""
+    pairs = all(_is_pair(operation.asked) for operation in operations)
+    reads = [operation.asked for operation in operations if operation.function == "read"] if pairs else []
+    swaps = [operation.asked for operation in operations if operation.function == "cas"] if pairs else []
+    told = all(value is None for _, value in reads) and all(_is_pair(value) for _, value in swaps)
+    return pairs and told and bool(reads or swaps)
 
 
 def _mutex(operations: Sequence[Operation]) -> Workload | None:
