@@ -11,6 +11,7 @@ from troubadour.facts.objects.facts import Facts
 from troubadour.isolation.levels import Level, Scope
 from troubadour.model.objects import COMMITTED
 from troubadour.order.arrays import in_order
+from troubadour.order.by_version import by_version
 from troubadour.order.completed import completed
 from troubadour.order.greedy import Greedy
 from troubadour.order.known import Relation, Why
@@ -37,7 +38,12 @@ def candidates(facts: Facts, relation: Relation, level: Level) -> Iterator[Readi
     if len(order) != relation.links.events:
         return
     yield _reading(facts, level, *_of_events(relation, order, happened))
-    if level.scope is Scope.ROW or len(facts.accesses.visit_txn) > VISITS:
+    if level.scope is Scope.ROW:
+        return
+    chained = by_version(facts, relation, happened, priority, order, keeps=level.write_conflict and relation.split)
+    if chained is not None:
+        yield _reading(facts, level, *_of_events(relation, chained, happened))
+    if len(facts.accesses.visit_txn) > VISITS:
         return
     needs = needs_of(facts, happened)
     half = len(relation.since) if relation.split else 0
