@@ -14,23 +14,22 @@ from troubadour.order.known import Relation
 
 
 def by_version(
-    facts: Facts, relation: Relation, happened: Flags, priority: Ints, first: Ints, *, keeps: bool
+    facts: Facts, relation: Relation, happened: Flags, priority: Ints, place: Ints, *, keeps: bool
 ) -> Ints | None:
-    """The events in such an order; None where there is none. `first`: the events in the order that is followed.
-    `keeps`: what a transaction changes stays as it is between its snapshot and its commit."""
-    maker = _Maker(facts, relation, happened, first, keeps=keeps)
+    """The events in such an order; None where there is none. `place`: where events stand in the order that is
+    followed. `keeps`: what a transaction changes stays as it is between its snapshot and its commit."""
+    maker = _Maker(facts, relation, happened, place, keeps=keeps)
     links = maker.made()
     order = np.array(in_order(links, priority), np.int64)
     return order if len(order) == links.events else None
 
 
 class _Maker:
-    def __init__(self, facts: Facts, relation: Relation, happened: Flags, first: Ints, *, keeps: bool) -> None:
+    def __init__(self, facts: Facts, relation: Relation, happened: Flags, place: Ints, *, keeps: bool) -> None:
         self.facts, self.relation, self.keeps = facts, relation, keeps
         self.happened = happened
         self.count = len(relation.since)
-        self.place = np.empty(relation.links.events, np.int64)
-        self.place[first] = np.arange(len(first))
+        self.place = place
         self.source = [relation.links.source]
         self.target = [relation.links.target]
 
@@ -148,7 +147,7 @@ class _Maker:
         width = len(names) + 1
         keys = where * width + numbered[: len(amounts)]
         order = np.lexsort((stands, keys))
-        events = self.relation.links.events + 2
+        events = int(self.place.max(initial=0)) + 3
         sorted_keys = keys[order] * events + stands[order] + 1
         asked = of * width + numbered[len(amounts) :]
         last = np.searchsorted(sorted_keys, asked * events + self.place[reader] + 1, side="right") - 1

@@ -40,9 +40,12 @@ def candidates(facts: Facts, relation: Relation, level: Level) -> Iterator[Readi
     yield _reading(facts, level, *_of_events(relation, order, happened))
     if level.scope is Scope.ROW:
         return
-    chained = by_version(facts, relation, happened, priority, order, keeps=level.write_conflict and relation.split)
-    if chained is not None:
-        yield _reading(facts, level, *_of_events(relation, chained, happened))
+    placed = np.empty(len(order), np.int64)
+    placed[order] = np.arange(len(order))
+    for place in (priority, placed):
+        chained = by_version(facts, relation, happened, priority, place, keeps=level.write_conflict and relation.split)
+        if chained is not None:
+            yield _reading(facts, level, *_of_events(relation, chained, happened))
     if len(facts.accesses.visit_txn) > VISITS:
         return
     needs = needs_of(facts, happened)
