@@ -47,6 +47,7 @@ appended: $(STAMP)
 # Broken and hostile logs: none ends with a fault of the program, and every message is one line.
 fuzz: $(STAMP)
 	$(PY) -m tests.property.fuzz_logs --first $(FIRST) --logs $(LOGS) --jobs $(WORKERS)
+	$(PY) -m tests.property.fuzz_histories --first $(FIRST) --histories $(LOGS) --jobs $(WORKERS)
 
 # Logs that would take for ever or fill all memory, under --timeout and --memory: what each took. 10 minutes.
 hostile: $(STAMP)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from troubadour.formats.histories.imported import Imported, Json, Scalar, scalar, wrong
+from troubadour.formats.histories.imported import Imported, Json, Scalar, brief, scalar, wrong
 
 Clock = tuple[int, int]
 
@@ -48,6 +48,7 @@ def read(path: Path) -> Imported:
     decoder = msgspec.json.Decoder(_Transaction)
     kinds: set[str] = set()
     stamps: list[Clock] = []
+    answers: dict[bool, tuple[int, object]] = {}
     zeros, nulls, wrote_zero, listed = False, False, False, False
     for place, one in enumerate(raw):
         try:
@@ -60,6 +61,8 @@ def read(path: Path) -> Imported:
             kind = operation.t.lower()
             kinds.add(kind)
             listed |= isinstance(operation.v, list)
+            if kind == "r" and operation.v is not None:
+                answers.setdefault(isinstance(operation.v, list), (place, operation.v))
             if kind == "w":
                 wrote_zero |= operation.v == 0
                 written.add(repr(operation.k))
@@ -69,6 +72,9 @@ def read(path: Path) -> Imported:
     if not kinds <= {"r", "w", "a"} or {"w", "a"} <= kinds:
         raise wrong(path, "operations", f"{', '.join(sorted(kinds))}: Chronos has r with w (registers) or a (lists)")
     lists = "a" in kinds or ("w" not in kinds and listed)
+    if (not lists) in answers:
+        place, value = answers[not lists]
+        raise wrong(path, f"transaction {place}", f"a {'list' if lists else 'register'} was read as {brief(value)}")
     header: Json = {"isolation": "strict-snapshot"}
     notes = []
     if lists:
