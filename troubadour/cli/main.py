@@ -38,7 +38,7 @@ _EXTRAS = {
 }
 """What of the project's optional dependencies brings a package."""
 
-_COMMANDS = ("audit", "anomalies", "verify", "gate", "reproduce", "record", "log", "protocol", "try")
+_COMMANDS = ("audit", "anomalies", "verify", "gate", "reproduce", "record", "log", "protocol", "try", "watch")
 """Each is `troubadour.cli.NAME.NAME`, imported when it is asked for."""
 
 _SYNONYMS = {"--level": "--isolation", "--isolation-level": "--isolation", "--output": "--out", "--json": "--format"}

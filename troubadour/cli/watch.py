@@ -1,0 +1,190 @@
+"""``troubadour watch``. Does not know how a log is followed or judged."""
+
+from __future__ import annotations
+
+import gc
+import json
+import signal
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from troubadour.cli.audit import Account, Judging, Request, Shown, Survey
+from troubadour.cli.common import emit, pass_on, refuse
+from troubadour.cli.supervision import Bounds, supervise
+from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.naming import unknown_level
+from troubadour.model.log import Log
+from troubadour.model.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from troubadour.watch.following import Following
+
+_UNUSABLE = 2
+
+
+@click.command()
+@click.argument("logs", metavar="LOG...", nargs=-1)
+@click.option("--isolation", metavar="LEVEL", help="The level to judge at. Default: the level in the log.")
+@click.option("--listen", type=click.IntRange(0, 65535), metavar="PORT", help="Take lines by POST on this port of "
+              "127.0.0.1 (0: a free one, which the first line tells).")  # fmt: skip
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Tell of a read that is wrong when it has been so for so long: what it read may still come.",
+)
+@click.option("--memory", type=click.IntRange(min=1), metavar="MIB", help="Use no more memory than this.")
+@click.option(
+    "--spill",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where the copy of the log goes that is audited at the end; it stays there. Default: a temporary folder.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Note here how far it is, and go on from there where another run was ended. The copy stays beside it.",
+)
+@click.option(
+    "--until-idle",
+    "idle",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="A log that has not grown for so long has ended. Default: it ends with its `end` line, with the end of "
+    "standard input, with SIGINT or SIGTERM.",
+)
+@click.option("--ties", type=click.Choice(["either", "visible"]), default="either", show_default=True,
+              help="As of `audit`.")  # fmt: skip
+@click.option("--session-gaps", "gaps", type=click.Choice(["note", "violation"]), default="note", show_default=True,
+              help="As of `audit`.")  # fmt: skip
+def watch(
+    logs: tuple[str, ...],
+    isolation: str | None,
+    listen: int | None,
+    timeout: float,
+    memory: int | None,
+    spill: Path | None,
+    resume: Path | None,
+    idle: float | None,
+    ties: str,
+    gaps: str,
+) -> None:
+    """Follow a log as it grows, and tell at once what goes wrong.
+
+    LOG is JSON Lines; - is standard input; several are segments of one, each followed. A file may be replaced by the
+    next segment of its name. Standard output has a JSON line for each `violation`, `flip` (a read that was right is
+    wrong now, or the other way round), `late` (a transaction behind another of its session) and `status`, with "final":
+    whether nothing can change it any more; the last line is the object of `audit --format json`.
+
+    Exit status: as of `audit`; 2 also where any line could not be used.
+    """
+    if not logs and listen is None:
+        raise click.UsageError("name a LOG, - for standard input, or --listen PORT")
+    if isolation is not None and isolation not in LEVELS:
+        refuse(f"--isolation: {unknown_level(isolation, None)}")
+    from troubadour.timestamps.ledger import Rules
+    from troubadour.watch.following import Following, Plan, Unusable, line_of
+
+    plan = Plan(isolation, Rules(visible=ties == "visible", gaps=gaps == "violation"), timeout, idle, memory, resume)
+    with ExitStack() as stack:
+        folder = _folder(stack, spill, resume)
+        try:
+            following = Following(logs, listen, folder, plan)
+        except Unusable as error:
+            refuse(str(error))
+        except OSError as error:
+            refuse(f"{error.filename or 'watch'}: cannot be read: {error.strerror}")
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            del number, frame
+            following.stopped = True
+
+        for one in (signal.SIGINT, signal.SIGTERM):
+            stack.callback(signal.signal, one, signal.signal(one, stop))
+        unusable = None
+        try:
+            for event in following.run():
+                emit(line_of(event))
+        except Unusable as error:
+            unusable = str(error)
+        sys.exit(_concluded(following, plan.isolation, (ties, gaps), memory, unusable))
+
+
+def _folder(stack: ExitStack, spill: Path | None, resume: Path | None) -> Path:
+    """Where the copies go."""
+    if spill is None and resume is None:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="troubadour-watch-")))
+    folder = spill if spill is not None else resume.with_name(f"{resume.name}.d") if resume is not None else Path()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if resume is None or not resume.exists():
+            for old in folder.glob("[0-9][0-9][0-9][0-9][0-9].jsonl"):
+                old.unlink()
+    except OSError as error:
+        refuse(f"--spill: {folder}: {error.strerror}")
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class _Closing(Request):
+    """The audit of the whole log, of which `bad` lines could not be used."""
+
+    bad: int
+
+    def _print(self, verdict: Verdict, log: Log) -> None:
+        if self.bad and verdict.status is Status.CORRECT:
+            verdict = verdict.left_open(f"{self.bad:,} lines could not be used")
+        Request._print(self, verdict, log)
+
+
+def _concluded(
+    following: Following, isolation: str | None, rules: tuple[str, str], memory: int | None, unusable: str | None
+) -> int:
+    """Audit the whole log, and tell; the exit status."""
+    from troubadour.watch.following import line_of
+
+    certain = [line_of(event) for event in following.closed()]
+    last = line_of(following.last())
+    bad, paths = following.bad, tuple(map(str, following.paths))
+    following.forget()
+    gc.collect()
+    bounds = Bounds(None, memory)
+    shown = Shown("json", color=False, explain="full", quiet=True, stats=False, report=None, reproduce=None)
+    judging = Judging((), 0, unobserved=False, asks=False, dsn=None, visible=rules[0] == "visible",
+                      gaps=rules[1] == "violation")  # fmt: skip
+    request = _Closing(
+        paths, None, isolation, "search", shown, None, None, (True, 8, True, True, True), bounds,
+        Account(None, required=False), Survey(wanted=False, lattice=None), judging, bad,
+    )  # fmt: skip
+    reason, status, out = unusable, _UNUSABLE, ""
+    if reason is None and not paths:
+        reason = "nothing came, not even a header"
+    if reason is None:
+        ended = supervise(request.audit, bounds)
+        status, out = ended.status, ended.out
+        if ended.reason is not None:
+            emit(last)
+            return _UNUSABLE if bad else request.stopped(ended.reason, json.loads(ended.told or b"{}"))
+    if status == 1:
+        for line in certain:
+            emit(line)
+    emit(last)
+    if out:
+        pass_on(ended)
+    else:
+        request.stopped(reason or "the log cannot be used", {})
+    if reason is not None:
+        click.echo(f"troubadour: {reason}", err=True)
+    if status in (0, 1, 3):
+        following.finished()
+    return _UNUSABLE if bad else status

@@ -1,0 +1,339 @@
+"""A log that grows, from its sources to a copy on disk, line by line, with what is told of it meanwhile.
+
+Lines that cannot be used are refused singly and counted; the copy has the others, so that the audit of it is that of
+the log. Does not know how a finished log is judged.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from troubadour.formats.entries import (
+    BadEntry,
+    RawEnd,
+    RawHeader,
+    RawRows,
+    RawTransaction,
+    read_header,
+    read_transaction,
+)
+from troubadour.timestamps.ledger import Rules
+from troubadour.watch.judging import ByAudits, ByTimestamps, Event, level_of
+from troubadour.watch.sources import Batch, Growing, Piped, Posted, Source
+
+STATUS = 5.0
+"""Seconds between two lines of how far it is."""
+
+KEPT = 1.0
+"""Seconds between two notes of how far it is, for another run to go on from."""
+
+_PAUSE = 0.05
+
+
+class Unusable(Exception):
+    """The log cannot be used at all; the text is what to tell."""
+
+
+class Place(msgspec.Struct):
+    """How far a file was read: `segment` is its copy, `size` that one's bytes."""
+
+    path: str
+    offset: int
+    segment: int
+    size: int
+
+
+class State(msgspec.Struct):
+    """How far a run is: `sizes` of all copies, `bad` lines so far."""
+
+    places: list[Place]
+    sizes: list[int]
+    bad: int
+    ended: list[bool]
+
+
+@dataclass(slots=True)
+class Segment:
+    """One copy. `bad` counts its lines that could not be used."""
+
+    path: Path
+    lines: int = 0
+    bad: int = 0
+    transactions: int = 0
+    header: RawHeader | None = None
+    ended: bool = False
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked: the level (None: the log's own), rules by timestamps, seconds after which a wrong read is told,
+    after which a log that does not grow has ended (None: never), MiB of memory, and where to note how far it is."""
+
+    isolation: str | None
+    rules: Rules = field(default_factory=Rules)
+    patience: float = 5.0
+    idle: float | None = None
+    memory: int | None = None
+    resume: Path | None = None
+
+
+class Following:
+    """One run. `folder` holds the copies."""
+
+    def __init__(self, logs: Sequence[str], port: int | None, folder: Path, plan: Plan) -> None:
+        """Raises OSError where a log or the port cannot be had, Unusable where what was noted cannot be used."""
+        self._folder, self._plan = folder, plan
+        self.segments: list[Segment] = []
+        self._judge: ByTimestamps | ByAudits | None = None
+        self.bad = 0
+        self.stopped = False
+        self._numbers = itertools.count()
+        self._header: RawHeader | None = None
+        self.sources: list[Source] = []
+        noted = self._resumed()
+        for log in logs:
+            if log == "-":
+                self.sources.append(Piped(0, next(self._numbers)))
+                continue
+            place = None if noted is None else next((one for one in noted.places if one.path == log), None)
+            if place is None:
+                self.sources.append(Growing(log, self._numbers))
+            else:
+                self.sources.append(Growing(log, self._numbers, place.offset, place.segment))
+        if port is not None:
+            self.sources.append(Posted(port, next(self._numbers)))
+
+    @property
+    def paths(self) -> list[Path]:
+        """The copies that have a header."""
+        return [one.path for one in self.segments if one.header is not None]
+
+    def run(self) -> Iterator[Event]:
+        """Follow until the log ends; what is to be told. Raises Unusable."""
+        told = noted = grown = time.monotonic()
+        ports = [one.port for one in self.sources if isinstance(one, Posted)]
+        yield {**self._status(), **({"listening": ports[0]} if ports else {})}
+        while not self.stopped:
+            progressed = False
+            for source in self.sources:
+                for batch in self._read(source):
+                    progressed = True
+                    yield from self._take(batch, source.name)
+                    yield from self._due()
+            yield from self._due()
+            now = time.monotonic()
+            grown = now if progressed else grown
+            if now - told >= STATUS:
+                told = now
+                yield self._status()
+            if now - noted >= KEPT:
+                noted = now
+                self._note()
+            yield from self._within_memory()
+            if all(map(self._is_over, self.sources)):
+                break
+            if self._plan.idle is not None and now - grown >= self._plan.idle:
+                break
+            if not progressed:
+                time.sleep(_PAUSE)
+        for source in self.sources:
+            for batch in self._read(source, rest=True):
+                yield from self._take(batch, source.name)
+            source.close()
+        self._note()
+        if isinstance(self._judge, ByAudits):
+            self._judge.close()
+
+    def closed(self) -> Iterator[Event]:
+        """What is certain now that the log has ended: to be told where the audit says violation."""
+        if isinstance(self._judge, ByTimestamps):
+            yield from self._judge.closed()
+
+    def last(self) -> Event:
+        """How far it came."""
+        return {**self._status(), "final": True}
+
+    def forget(self) -> None:
+        """Let go of all that is in memory."""
+        self._judge = None
+
+    def finished(self) -> None:
+        """Nothing is left to go on from."""
+        if self._plan.resume is not None:
+            self._plan.resume.unlink(missing_ok=True)
+
+    def _read(self, source: Source, *, rest: bool = False) -> Iterator[Batch]:
+        try:
+            yield from source.rest() if rest else source.read()
+        except (ValueError, OSError) as error:
+            raise Unusable(f"{source.name}: {error}") from error
+
+    def _is_over(self, source: Source) -> bool:
+        if source.ended:
+            return True
+        number = source.segment if isinstance(source, Growing) else None
+        if number is None:
+            return False
+        return number < len(self.segments) and self.segments[number].ended
+
+    def _take(self, batch: Batch, name: str) -> Iterator[Event]:
+        while len(self.segments) <= batch.segment:
+            self.segments.append(Segment(self._folder / f"{len(self.segments):05}.jsonl"))
+        segment = self.segments[batch.segment]
+        kept: list[bytes] = []
+        for line in batch.lines:
+            segment.lines += 1
+            if not line or line.isspace():
+                continue
+            try:
+                yield from self._entry(segment, line)
+            except BadEntry as error:
+                if segment.header is None:
+                    raise Unusable(f"{name}:{segment.lines}: {error.text}") from error
+                self.bad += 1
+                segment.bad += 1
+                where = f": {error.where}" if error.where else ""
+                text = f"{name}:{segment.lines}{where}: {error.text}"
+                yield {"kind": "status", "refused": text, "bad": self.bad, "final": False}
+                continue
+            if not (segment.ended and segment.bad):
+                kept.append(line)
+        if kept:
+            copied = b"\n".join(kept) + b"\n"
+            with segment.path.open("ab") as file:
+                file.write(copied)
+            segment.size += len(copied)
+
+    def _entry(self, segment: Segment, line: bytes) -> Iterator[Event]:
+        """Raises BadEntry."""
+        if segment.ended:
+            raise BadEntry("nothing may follow the end")
+        if segment.header is None:
+            segment.header = read_header(line)
+            self._begin(segment.header)
+            return
+        entry = read_transaction(line)
+        judge = self._judge
+        if isinstance(entry, RawTransaction):
+            if isinstance(judge, ByTimestamps) and entry.isolation is not None and self._plan.isolation is None:
+                judge = self._by_audits()
+            if isinstance(judge, ByTimestamps):
+                yield from judge.add(entry)
+            elif judge is not None:
+                judge.grown(entry.kind != "intent")
+            segment.transactions += entry.kind != "intent"
+        elif isinstance(entry, RawRows) and isinstance(judge, ByTimestamps):
+            judge.add_initial(entry)
+        elif isinstance(entry, RawEnd):
+            if entry.transactions != segment.transactions and not segment.bad:
+                raise BadEntry(
+                    f"the end counts {entry.transactions} transactions, but there are {segment.transactions}"
+                )
+            segment.ended = True
+
+    def _begin(self, header: RawHeader) -> None:
+        if self._header is not None:
+            return
+        self._header = header
+        level = level_of(self._plan.isolation or header.isolation)
+        unknown = any(isinstance(one, str) for one in header.initial.values())
+        if header.objects is None or level is None or not level.ordered or unknown:
+            self._by_audits()
+        else:
+            rules = self._plan.rules
+            self._judge = ByTimestamps(
+                header, level, Rules(level.horizon.latest, rules.visible, rules.gaps), self._plan.patience
+            )
+
+    def _by_audits(self) -> ByAudits:
+        options = [] if self._plan.isolation is None else ["--isolation", self._plan.isolation]
+        judge = self._judge = ByAudits(lambda: self.paths, options)
+        judge.grown(sum(one.transactions for one in self.segments))
+        return judge
+
+    def _due(self) -> Iterator[Event]:
+        if isinstance(self._judge, ByTimestamps):
+            yield from self._judge.due()
+        elif self._judge is not None:
+            yield from self._judge.look()
+
+    def _status(self) -> Event:
+        judged = {} if self._judge is None else self._judge.status()
+        return {"kind": "status", **judged, "bad": self.bad, "final": False}
+
+    def _within_memory(self) -> Iterator[Event]:
+        """Beyond nine tenths of the memory nothing is judged before the end."""
+        if self._plan.memory is None or not isinstance(self._judge, ByTimestamps):
+            return
+        if _resident() > 0.9 * self._plan.memory:
+            yield {**self._status(), "stopped": f"the memory limit of {self._plan.memory:,} MiB was reached"}
+            self._judge = None
+
+    # going on where a run was ended
+
+    def _note(self) -> None:
+        if self._plan.resume is None:
+            return
+        places = [
+            Place(one.name, one.taken, one.segment, self.segments[one.segment].size)
+            for one in self.sources
+            if isinstance(one, Growing) and one.segment < len(self.segments)
+        ]
+        state = State(places, [one.size for one in self.segments], self.bad, [one.ended for one in self.segments])
+        part = self._plan.resume.with_name(f"{self._plan.resume.name}.part")
+        with part.open("wb") as file:
+            file.write(msgspec.json.encode(state))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self._plan.resume)
+
+    def _resumed(self) -> State | None:
+        """What an earlier run noted, with all that it had read taken again from its copies."""
+        path = self._plan.resume
+        if path is None or not path.exists():
+            return None
+        try:
+            state = msgspec.json.decode(path.read_bytes(), type=State)
+        except msgspec.MsgspecError as error:
+            raise Unusable(f"--resume: {path}: {error}") from error
+        for number, size in enumerate(state.sizes):
+            copy = self._folder / f"{number:05}.jsonl"
+            if size and not copy.exists():
+                raise Unusable(f"--resume: {path}: {copy} is gone")
+            segment = Segment(copy, size=size)
+            self.segments.append(segment)
+            next(self._numbers)
+            if not size:
+                continue
+            os.truncate(copy, size)
+            with copy.open("rb") as file:
+                for line in file:
+                    segment.lines += 1
+                    for _ in self._entry(segment, line.rstrip(b"\n")):
+                        pass
+            segment.ended = state.ended[number]
+        self.bad = state.bad
+        return state
+
+
+def _resident() -> float:
+    """MiB of memory that this process uses."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError):
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+
+
+def line_of(event: Event) -> str:
+    """An event as one line."""
+    return json.dumps(event, ensure_ascii=False)

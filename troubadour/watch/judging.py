@@ -1,0 +1,278 @@
+"""What is told of a log before its end: by the timestamps of its operations, or by audits of what is there so far.
+
+Nothing of it is the verdict, which the audit of the whole log gives. Does not know where lines come from.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from troubadour.formats.entries import BadEntry, RawHeader, RawTransaction
+from troubadour.formats.objects.initial import ObjectInitial
+from troubadour.formats.objects.read import ObjectLogReader
+from troubadour.isolation.levels import LEVELS, Level
+from troubadour.model.log import TransactionId
+from troubadour.model.objects import KINDS, READ
+from troubadour.timestamps.ledger import Ledger, Rules, Stamped
+from troubadour.timestamps.visits import Cell, Done
+
+Event = dict[str, Any]
+_KIND = {name: number for number, name in enumerate(KINDS)}
+
+
+class ByTimestamps:
+    """Transactions of operations, each judged as it comes (Aion, Algorithm 3). A read that is wrong is told when it has
+    been so for `patience` seconds of `clock`, as what it read may still come; what cannot be mended, at once."""
+
+    def __init__(
+        self,
+        header: RawHeader,
+        level: Level,
+        rules: Rules,
+        patience: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        assert header.objects is not None
+        self._reader = ObjectLogReader(header)
+        self._initial: ObjectInitial | None = self._reader.initial(header)
+        self._types = tuple(header.objects.values())
+        self._names = {name: number for number, name in enumerate(header.objects)}
+        self._level, self._patience, self._clock = level, patience, clock
+        self.ledger = Ledger(self._types, tuple(header.objects), self._first, rules)
+        self._pending: dict[tuple[int, Cell], float] = {}
+        self._told: set[tuple[int, Cell]] = set()
+        self._ids: set[tuple[type, TransactionId]] = set()
+        self._intents: dict[tuple[type, TransactionId], RawTransaction] = {}
+        self._latest: dict[str | int, int] = {}
+        self._counts = [0, 0, 0]
+        self._sessions_told: set[int] = set()
+        self._gaps_told: set[int] = set()
+        self.transactions = self.flips = self.late = 0
+
+    def add_initial(self, line: Any) -> None:
+        """A line of initial values. Raises BadEntry."""
+        if self._initial is None:
+            raise BadEntry("rows after the first transaction")
+        self._initial.add_line(line)
+
+    def add(self, raw: RawTransaction) -> Iterator[Event]:
+        """A transaction line. Raises BadEntry, and then nothing of it is taken."""
+        self._reader.check(raw)
+        named = type(raw.id), raw.id
+        if named in self._ids or (raw.kind == "intent" and named in self._intents):
+            raise BadEntry("a repeated id", transaction=raw.id)
+        if raw.kind == "intent":
+            self._intents[named] = raw
+            return
+        writes = any(one[0] != "r" for one in raw.ops or ())
+        if raw.status == "committed" and writes:
+            missing = "commit" if raw.commit is None else None
+            if missing is None and raw.start is None and self._level.horizon.at_start:
+                missing = "start"
+            if missing is not None:
+                raise BadEntry(f"it writes, and has no {missing!r} timestamp", transaction=raw.id)
+        self._intents.pop(named, None)
+        self._ids.add(named)
+        yield from self._take(raw)
+
+    def _take(self, raw: RawTransaction) -> Iterator[Event]:
+        number = self.transactions
+        self.transactions += 1
+        if raw.session is not None and raw.commit is not None:
+            before = self._latest.get(raw.session)
+            if before is not None and raw.commit < before:
+                self.late += 1
+                yield {
+                    "kind": "late",
+                    "transaction": raw.id,
+                    "session": raw.session,
+                    "commit": raw.commit,
+                    "after": before,
+                }
+            self._latest[raw.session] = raw.commit if before is None else max(before, raw.commit)
+        stamped = Stamped(
+            number, raw.id, raw.status, raw.session, raw.sno, raw.start, raw.commit, [*self._operations(raw)]
+        )
+        now = self._clock()
+        for flip in self.ledger.add(stamped):
+            at = flip.number, flip.cell
+            since = self._pending.pop(at, None)
+            if flip.wrong:
+                self._pending[at] = now
+            if flip.wrong and flip.number == number:
+                continue
+            self.flips += 1
+            name, key = self._named(flip.cell)
+            yield {
+                "kind": "flip",
+                "transaction": self.ledger.known[flip.number][0],
+                "object": name,
+                "key": key,
+                "wrong": flip.wrong,
+                "after": None if since is None else round(now - since, 4),
+                "final": False,
+            }
+            self._told.discard(at)
+        yield from self._certain()
+
+    def _certain(self) -> Iterator[Event]:
+        """What no later transaction mends."""
+        ledger = self.ledger
+        faults, conflicts, _ = self._counts
+        for at in range(faults, len(ledger.faults)):
+            yield _violation(ledger.of_fault(at), final=True)
+        self._counts[0] = len(ledger.faults)
+        if len(ledger.conflicts) > conflicts:
+            for conflict in [*ledger.conflicts][conflicts:]:
+                yield _violation(ledger.of_conflict(conflict), final=True)
+            self._counts[1] = len(ledger.conflicts)
+        if len(ledger.late) > len(self._sessions_told):
+            for number in ledger.late.keys() - self._sessions_told:
+                self._sessions_told.add(number)
+                yield _violation(ledger.of_session(number), final=True)
+
+    def due(self) -> Iterator[Event]:
+        """The reads that have been wrong for long enough."""
+        now = self._clock()
+        for at, since in [*self._pending.items()]:
+            if now - since < self._patience:
+                break
+            del self._pending[at]
+            self._told.add(at)
+            yield _violation(self.ledger.of_read(*at), final=False)
+
+    def closed(self) -> Iterator[Event]:
+        """Nothing more comes: what is wrong now is so for good. Intents whose transactions never came are of unknown
+        outcome."""
+        for raw in self._intents.values():
+            yield from self._take(msgspec.structs.replace(raw, kind="transaction", status="unknown"))
+        self._intents.clear()
+        for at in self.ledger.wrong:
+            yield _violation(self.ledger.of_read(*at), final=True)
+        for number in self.ledger.gaps:
+            yield _violation(self.ledger.of_gap(number), final=True)
+
+    def status(self) -> Event:
+        """How far it is."""
+        return {
+            "transactions": self.transactions,
+            "violations": self.ledger.count(),
+            "pending": len(self._pending),
+            "flips": self.flips,
+            "late": self.late,
+        }
+
+    def _named(self, cell: Cell) -> tuple[str, Any]:
+        name = next(name for name, number in self._names.items() if number == cell[0])
+        return name, cell[1]
+
+    def _operations(self, raw: RawTransaction) -> Iterator[Done]:
+        for one in raw.ops or ():
+            kind, subject = _KIND[one[0]], self._names[one[1]]
+            known = len(one) == 4
+            value = one[3] if known else None
+            if kind == READ and known and self._types[subject] in ("list", "set"):
+                value = tuple(value or ())
+            yield kind, subject, one[2], value, known
+
+    def _first(self, cell: Cell) -> Any:
+        initial, kind = self._initial, self._types[cell[0]]
+        assert initial is not None
+        name, key = self._named(cell)
+        nothing: Any = {"register": None, "counter": 0}.get(kind, ())
+        value = initial.rows.get(name, {}).get(key, initial.defaults.get(name, nothing))
+        if kind == "set":
+            return frozenset(value or ())
+        return tuple(value or ()) if kind == "list" else value
+
+
+def _violation(breach: Any, *, final: bool) -> Event:
+    return {"kind": "violation", **msgspec.to_builtins(breach), "final": final}
+
+
+class ByAudits:
+    """Any log: what is there so far is audited again and again, in a process of its own, never more than half of the
+    time."""
+
+    def __init__(self, paths: Callable[[], Sequence[Path]], options: Sequence[str], *, every: float = 1.0) -> None:
+        self._paths, self._options, self._every = paths, tuple(options), every
+        self._running: subprocess.Popen[bytes] | None = None
+        self._begun = self._next = 0.0
+        self._grown = False
+        self._told: tuple[Any, Any] | None = None
+        self.transactions = self.violations = 0
+
+    def grown(self, transactions: int) -> None:
+        """So many transactions more are there."""
+        self.transactions += transactions
+        self._grown = True
+
+    def look(self) -> Iterator[Event]:
+        """Begin an audit where it is time, and tell what one has found."""
+        now = time.monotonic()
+        running = self._running
+        if running is not None:
+            if running.poll() is None:
+                return
+            out = running.stdout.read() if running.stdout is not None else b""
+            self._running = None
+            self._next = now + max(self._every, now - self._begun)
+            yield from self._found(out)
+        if self._grown and now >= self._next:
+            self._grown, self._begun = False, now
+            command = [
+                sys.executable,
+                "-c",
+                _AUDIT,
+                "audit",
+                *self._options,
+                "--format",
+                "json",
+                *map(str, self._paths()),
+            ]
+            self._running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def _found(self, out: bytes) -> Iterator[Event]:
+        try:
+            verdict = json.loads(out)
+        except ValueError:
+            return  # what was there could not be used: the end tells
+        found = (verdict["failing_transaction"], verdict["explanation"]) if verdict["verdict"] == "violation" else None
+        if found == self._told:
+            return
+        if found is None:
+            if verdict["verdict"] == "correct":
+                yield {"kind": "flip", "transaction": self._told and self._told[0], "wrong": False, "final": False}
+                self._told = None
+            return
+        self._told = found
+        self.violations += 1
+        names = ("isolation", "failing_transaction", "core", "anomaly", "explanation", "verified_prefix")
+        yield {"kind": "violation", **{name: verdict[name] for name in names}, "final": False}
+
+    def close(self) -> None:
+        """End an audit that is under way."""
+        if self._running is not None:
+            self._running.kill()
+            self._running.communicate()
+            self._running = None
+
+    def status(self) -> Event:
+        """How far it is."""
+        return {"transactions": self.transactions, "violations": int(self._told is not None)}
+
+
+_AUDIT = "from troubadour.cli.main import main; main()"
+
+
+def level_of(name: str | None) -> Level | None:
+    """The level by its name; None where there is none."""
+    return None if name is None else LEVELS.get(name)
