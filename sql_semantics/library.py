@@ -32,7 +32,6 @@ from sql_semantics.frontend import (
     with_hidden,
     with_types,
 )
-from sql_semantics.guarded import compile_guarded
 from sql_semantics.ir.definitions import ChangeTables
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.schema import Catalog, References
@@ -72,6 +71,8 @@ class Program:
     def run_guarded(self, view: GuardedView, arguments: Arguments, path: Guard) -> GuardedOutcome:
         """Run on guarded rows under a path condition; raises Unsupported where that is not modelled."""
         if self._guarded is None:
+            from sql_semantics.guarded import compile_guarded  # what runs on rows alone needs none of it
+
             self._guarded = compile_guarded(self.statement, self.catalog, self._library.dialect)
         return self._guarded(view, arguments, path)
 

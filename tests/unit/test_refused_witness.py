@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.case_files import read_case
-from troubadour.audit import driver, stronger
+from troubadour.audit import driver, searched, stronger
 from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Verdict
@@ -44,7 +44,7 @@ def _audited(monkeypatch: pytest.MonkeyPatch, folder: Path, states: set[int]) ->
             return Refusal("t3", 0, "observation", "for a test")
         return check(log, witness, *arguments, **options)
 
-    monkeypatch.setattr(driver, "check", refusing)
+    monkeypatch.setattr(searched, "check", refusing)
     monkeypatch.setattr(stronger, "check", refusing)
     log = read_case(TWO_WAYS, "two ways").log(folder)
     return audit(log, library_of(log), SEARCHED), shown
@@ -68,7 +68,7 @@ def test_no_other_reading_is_no_violation(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_what_is_refused_is_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     options = replace(SEARCHED, budget=Budget())
     monkeypatch.setattr(
-        driver,
+        searched,
         "check",
         lambda log, witness, *rest, **more: (
             Refusal("t3", 0, "observation", "for a test")

@@ -477,7 +477,7 @@ class Request:
     def _options(self) -> Options:
         # imported here: the other subcommands need no solver
         from troubadour.audit.driver import Options
-        from troubadour.problem.problem import Heuristics
+        from troubadour.problem.heuristics import Heuristics
 
         return Options(
             self.isolation,

@@ -38,8 +38,20 @@ _EXTRAS = {
 }
 """What of the project's optional dependencies brings a package."""
 
-_COMMANDS = ("audit", "anomalies", "verify", "gate", "reproduce", "record", "log", "protocol", "try", "watch")
-"""Each is `troubadour.cli.NAME.NAME`, imported when it is asked for."""
+_COMMANDS = {
+    "audit": "Audit a log of transactions: is what the clients saw possible?",
+    "anomalies": "List all anomalies of a log, and the isolation levels that they rule out.",
+    "verify": "Check a witness that `troubadour audit --witness FILE` wrote: run the log by it, concretely, and test "
+    "every promise of the level.",
+    "gate": "Audit many logs by one policy: folders, globs and files; segments belong together by their log_id.",
+    "reproduce": "Run a finding, written by `troubadour audit --reproduce DIR`, on a real server.",
+    "record": "Record logs of real runs, to be audited with `troubadour audit`.",
+    "log": "Begin, look at, mend and change logs.",
+    "protocol": "Prove or refute that a protocol keeps an isolation level (docs/protocols.md).",
+    "try": "Record a lost update on an embedded PostgreSQL, find it, and see it refused at a stronger level.",
+    "watch": "Follow a log as it grows, and tell at once what goes wrong.",
+}
+"""What `--help` says of each, which is `troubadour.cli.NAME.NAME`, imported when it is asked for."""
 
 _SYNONYMS = {"--level": "--isolation", "--isolation-level": "--isolation", "--output": "--out", "--json": "--format"}
 """Names that options have elsewhere, with those that they have here."""
@@ -62,6 +74,14 @@ class Commands(click.Group):
         module, name = _PLACES.get(cmd_name, (cmd_name, cmd_name))
         found: click.Command = getattr(import_module(f"troubadour.cli.{module}"), name)
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, for which none of them is imported."""
+        own = {name: click.Command(name, help=text) for name, text in _COMMANDS.items()}
+        commands = [(name, own.get(name) or self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        width = formatter.width - 6 - max(len(name) for name, _ in commands)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(width)) for name, one in commands if one is not None])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

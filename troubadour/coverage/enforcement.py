@@ -69,7 +69,7 @@ def enforcement(log: Log, dialect: Dialect) -> Enforcement:
 
 def _asks(log: Log) -> bool:
     """Whether a statement names the setting."""
-    return any(_MENTIONS.search(statement.sql) for one in log.transactions for statement in one.statements)
+    return any(map(_MENTIONS.search, log.texts))
 
 
 def _matters(statement: Statement) -> bool:

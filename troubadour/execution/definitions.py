@@ -38,6 +38,8 @@ def definitions_of(log: Log) -> tuple[tuple[str, ...], ...]:
     """The statements that may create or drop a table, in hint order, for `SqlLibrary`: those that follow each other in
     one transaction together, with what completes a table that was created among them. In MySQL only those that are
     transactions by themselves: others commit what was before them."""
+    if not any(map(defines_table, log.texts)):
+        return ()
     if PRODUCTS[log.header.dialect].running.definitions_commit:
         alone = [transaction.statements[0] for transaction in log.transactions if len(transaction.statements) == 1]
         return tuple((statement.sql,) for statement in alone if defines_table(statement.sql))
@@ -63,25 +65,34 @@ def definitions_of(log: Log) -> tuple[tuple[str, ...], ...]:
 
 def alterations_of(log: Log) -> tuple[str, ...]:
     """The statements that change a table which stands already: those that complete none just created, or rename it."""
+    changing = {text for text in log.texts if any(changes(text) for changes in _CHANGES)}
+    if not changing:
+        return ()
     told = {text for run in definitions_of(log) for text in run}
     found = (
         statement.sql
         for transaction in log.transactions
         for statement in transaction.statements
         if statement.error is None
-        and any(changes(statement.sql) for changes in (completes_table, changes_index, drops_type, names_anew))
+        and statement.sql in changing
         and (statement.sql not in told or renames_table(statement.sql))
     )
     return tuple(dict.fromkeys(found))
 
 
+_CHANGES = (completes_table, changes_index, drops_type, names_anew)
+
+
 def others_of(log: Log) -> tuple[str, ...]:
     """The texts by which the log defines something itself, whatever it is and whether that is followed or not."""
+    defining = {text for text in log.texts if _DEFINES.match(text)}
+    if not defining:
+        return ()
     found = (
         statement.sql
         for transaction in log.transactions
         for statement in transaction.statements
-        if _DEFINES.match(statement.sql)
+        if statement.sql in defining
     )
     return tuple(dict.fromkeys(found))
 

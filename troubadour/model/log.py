@@ -169,7 +169,7 @@ class Log:
     access decodes anew (equal objects, not the same ones).
     """
 
-    __slots__ = ("aborted", "committed", "digest", "header", "transactions", "unknown")
+    __slots__ = ("_texts", "aborted", "committed", "digest", "header", "transactions", "unknown")
 
     def __init__(
         self,
@@ -182,10 +182,18 @@ class Log:
         self.header = header
         self.transactions = transactions
         self.digest = digest
+        self._texts: frozenset[str] | None = None
         if counts is None:
             statuses = [transaction.status for transaction in transactions]
             counts = (statuses.count("committed"), statuses.count("aborted"), statuses.count("unknown"))
         self.committed, self.aborted, self.unknown = counts
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The texts of all statements, each once; gathered when first asked for."""
+        if self._texts is None:
+            self._texts = frozenset({one.sql for transaction in self.transactions for one in transaction.statements})
+        return self._texts
 
     def statuses(self) -> Iterator[tuple[TransactionId, str]]:
         """Id and status of each transaction, in hint order; of a large log nothing else is decoded for that."""

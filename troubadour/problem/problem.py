@@ -27,26 +27,11 @@ from troubadour.model.bounds import OutOfTime as OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.problem.answer_cache import KeptAnswers
 from troubadour.problem.budget import SEVERAL, Budget
+from troubadour.problem.heuristics import Heuristics as Heuristics
 from troubadour.problem.refused import Refused
 
 MANY_SILENT = 0.25
 """The part of a log's transactions that tell nothing of what they read from which on no reading is guessed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heuristics:
-    """The four heuristics (§7.1), each switchable; verdicts never depend on them.
-
-    `index` is H1, `window` H2 (the number of newest states tried first, None: all at once), `concretize` H3,
-    `stronger_first` H4. `straight`: before all else it is asked whether every transaction read the newest state, where
-    H4 is on.
-    """
-
-    index: bool = True
-    window: int | None = 8
-    concretize: bool = True
-    stronger_first: bool = True
-    straight: bool = True
 
 
 _CACHE = 65_536

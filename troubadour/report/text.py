@@ -19,7 +19,6 @@ from troubadour.report.account import brief_rows, full_rows
 from troubadour.report.styled import plain
 from troubadour.report.transactions import name, transaction_lines
 from troubadour.report.undecided import next_steps
-from troubadour.timestamps.told import told
 
 _STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
 _MEANING = {
@@ -246,6 +245,8 @@ def _violations(found: Breaches) -> list[tuple[str, str]]:
     counts = ", ".join(f"{count:,} {axiom}" for axiom, count in found.by_axiom.items() if count)
     more = f", the first {len(found.first)}" if found.count > len(found.first) else ""
     rows = [("violations", f"{found.count:,} ({counts}){more}:")]
+    from troubadour.timestamps.told import told  # which takes numpy
+
     return rows + [(one.axiom, told(one)) for one in found.first]
 
 
