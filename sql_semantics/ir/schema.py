@@ -158,7 +158,8 @@ class Table:
     among them refer to; `fires`: triggers that are not run, and change nothing of what is written. `spelled`: its
     foreign keys as they are spelled, where the names in them are looked up late (SQLite); `dangling`: the parents of
     those among them that find no key or compare what is not modelled, each with the reason; `unread`: of those whose
-    parent is refused. `indexes`: of those that are no keys, what columns their definitions name.
+    parent is refused. `indexes`: of those that are no keys, what columns their definitions name. `fixed`: the columns
+    that tell in which partition a row is, so that their update may move it.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Table:
     dangling: tuple[tuple[str, str], ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
     indexes: tuple[tuple[str, ...], ...] = ()
+    fixed: tuple[int, ...] = ()
 
     @property
     def leans_on(self) -> frozenset[str]:

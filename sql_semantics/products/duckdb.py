@@ -359,6 +359,7 @@ DUCKDB = Rules(
         reference_options=False,
         references_set_default=False,
         deferrable_references=False,
+        partitions=False,
         updates_moments=False,
         column_references=True,
         alter_table=False,

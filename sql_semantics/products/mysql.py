@@ -375,6 +375,7 @@ MYSQL = Rules(
         reference_options=True,
         references_set_default=False,
         deferrable_references=False,
+        partitions=False,
         updates_moments=True,
         column_references=False,
         alter_table=True,

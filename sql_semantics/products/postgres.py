@@ -373,6 +373,7 @@ POSTGRES = Rules(
         reference_options=True,
         references_set_default=True,
         deferrable_references=True,
+        partitions=True,
         updates_moments=False,
         column_references=True,
         alter_table=True,

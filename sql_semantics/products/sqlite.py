@@ -356,6 +356,7 @@ SQLITE = Rules(
         reference_options=True,
         references_set_default=True,
         deferrable_references=True,
+        partitions=False,
         updates_moments=False,
         column_references=True,
         alter_table=True,

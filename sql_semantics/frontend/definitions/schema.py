@@ -18,6 +18,14 @@ from sql_semantics.frontend.definitions.definition import WaitingReference, crea
 from sql_semantics.frontend.definitions.forgetting import NOTHING_FORGOTTEN, Forgotten
 from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.named import defines_type, with_types
+from sql_semantics.frontend.definitions.partitions import (
+    Partitioned,
+    Scheme,
+    create_partition,
+    is_partition,
+    refresh,
+    take_key,
+)
 from sql_semantics.frontend.definitions.views import view
 from sql_semantics.frontend.names.refusals import (
     OBJECTS,
@@ -55,6 +63,7 @@ def read_schema(
     check_dialect(dialect)
     tables: dict[str, Table] = {}
     waiting: list[WaitingReference] = []
+    scheme: Scheme = {}
     for text in texts:
         if has_no_effect(text, dialect):
             continue
@@ -67,7 +76,7 @@ def read_schema(
                 rewrite(spelled_out(text, dialect), dialect.name, positional=False, named=False).text, dialect.name
             )
             tree = without_schemas(parse_one(plain, dialect.name), dialect, tables)
-            _statement(tree, tables, dialect, text, waiting, forgotten, lenient=lenient)
+            _statement(tree, tables, dialect, text, waiting, forgotten, scheme, lenient=lenient)
         except UnknownTable as error:
             if not lenient or not is_view(text):
                 raise SchemaError(f"{error} in schema statement {text!r}") from error
@@ -84,6 +93,9 @@ def read_schema(
         except Unsupported as error:
             if not lenient or not refuse_definition(text, tables, dialect, error.construct):
                 raise
+    for whole in scheme.values():
+        if whole.of is None:
+            refresh(whole, tables, scheme, dialect)  # columns may have come after its partitions
     _refuse_shadows(texts, tables, dialect)
     for reference in waiting:
         if reference.table not in tables or tables[reference.table].refused:
@@ -127,7 +139,8 @@ def _statement(
     dialect: Dialect,
     text: str,
     waiting: list[WaitingReference],
-    forgotten: Forgotten = NOTHING_FORGOTTEN,
+    forgotten: Forgotten,
+    scheme: Scheme,
     *,
     lenient: bool = False,
 ) -> None:
@@ -145,8 +158,16 @@ def _statement(
             raise Unreadable(f"{' '.join(words[:2])} is no statement of a schema")
         raise unsupported(tree, "the schema")
     kind = str(tree.args.get("kind")).upper()
-    if kind == "TABLE":
+    if kind == "TABLE" and dialect.rules.definitions.partitions and is_partition(tree):
+        create_partition(tree, tables, scheme, dialect)
+    elif kind == "TABLE":
+        key = take_key(tree, dialect)
+        before = len(tables)
         create_table(tree, tables, dialect, text, waiting, lenient=lenient)
+        if key is not None and len(tables) > before:
+            name = next(reversed(tables))
+            scheme[name] = Partitioned(name, *key)
+            refresh(scheme[name], tables, scheme, dialect)
     elif kind == "SEQUENCE":
         check_sequence(tree, dialect)
     elif kind == "INDEX":

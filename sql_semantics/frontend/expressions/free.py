@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.names.schemas import in_schema
 from sql_semantics.frontend.text.syntax import Node, name_of, only, unsupported
 from sql_semantics.ir.expressions import Cast, Free
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BIGINT, DOUBLE, INT, TEXT, Kind, SqlType
 
 if TYPE_CHECKING:
@@ -23,11 +25,16 @@ _VOLATILE_CLAUSES = frozenset({"VALUES", "UPDATE", "RETURNING", "DEFAULT", "SELE
 _STABLE_CLAUSES = _VOLATILE_CLAUSES | {"WHERE", "JOIN/ON", "HAVING", "ON CONFLICT DO UPDATE"}
 
 
-def sequence_name(text: str) -> str:
-    """A sequence as it is compared, folded unless quoted. Raises Unsupported for one of another schema than usual."""
+def sequence_name(text: str, dialect: Dialect) -> str:
+    """A sequence as it is compared, folded unless quoted, behind its schema if that is not the first of the search
+    path. Raises Unsupported for one of a further schema of it, which may stand without."""
     *schema, last = text.strip().rsplit(".", 1)
-    if schema and schema[0].strip('"').lower() not in ("public", "main"):
-        raise Unsupported(f"a sequence of the schema {schema[0]}")
+    if schema and "." not in schema[0] and schema[0].strip('"').lower() not in ("public", "main"):
+        named = sequence_name(schema[0], dialect)
+        if named in dialect.search_path[1:]:
+            raise Unsupported(f"a sequence of the schema {schema[0]}")
+        if named != dialect.home_schema:
+            return in_schema(named, sequence_name(last, dialect))
     if last[:1] == '"' and last[-1:] == '"' and len(last) > 1:
         return last[1:-1].replace('""', '"')
     return last.lower()
@@ -39,7 +46,7 @@ def _sequence(binder: Binder, node: Node) -> str:
         return _of_column(binder, argument)
     if not isinstance(argument, exp.Literal) or not argument.is_string:
         raise Unsupported(f"{str(node.this).lower()}() of a computed name")
-    return sequence_name(str(argument.this))
+    return sequence_name(str(argument.this), binder.context.dialect)
 
 
 def _plain(argument: Node) -> Node:
@@ -59,9 +66,8 @@ def _plain(argument: Node) -> Node:
 def _of_column(binder: Binder, node: Node) -> str:
     """The sequence that ``pg_get_serial_sequence('table', 'column')`` names: the one of the column's default."""
     names = [str(item.this) for item in node.expressions if isinstance(item, exp.Literal) and item.is_string]
-    table = (
-        binder.context.catalog.tables.get(sequence_name(names[0])) if len(names) == len(node.expressions) == 2 else None
-    )
+    given, context = len(names) == len(node.expressions) == 2, binder.context
+    table = context.catalog.tables.get(sequence_name(names[0], context.dialect)) if given else None
     for column in () if table is None else table.columns:
         default = column.default
         while isinstance(default, Cast):

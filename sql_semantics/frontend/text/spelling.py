@@ -66,7 +66,7 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
         if following[:1] == ["("] and word in known and word not in allowed:
             before = words[place - 1] if place else ""
             merges = word == "INSERT" and before == "THEN" and "MERGE" in words
-            if before not in _NAMES_FOLLOW and not (creates and before == "ON") and not merges:
+            if before not in _NAMES_FOLLOW and not (creates and before in ("ON", "PARTITION BY")) and not merges:
                 raise Unsupported(f"function {word.lower()}()")
         unlike = word == "!" and following[:1] in (["~"], ["~*"]) and tokens[place + 1].start == tokens[place].end + 1
         for spelling in rules.foreign_spellings if not unlike else ():

@@ -132,6 +132,8 @@ def column_assignments(nodes: Sequence[Node], table: Table, alias: str, context:
                 raise SqlError(rules.repeated_assignment_error, f"multiple assignments to same column {target.name!r}")
             raise Unsupported(f"two assignments to column {target.name}")
         seen.add(position)
+        if position in table.fixed:
+            raise Unsupported("UPDATE of a column that tells the partition")
         yield position, value
 
 

@@ -98,6 +98,9 @@ class DefinitionRules:
     deferrable_references: bool
     """Whether foreign keys may be DEFERRABLE."""
 
+    partitions: bool
+    """Whether PARTITION BY and PARTITION OF are modelled (PostgreSQL 5.12)."""
+
     updates_moments: bool
     """Whether a column may be ON UPDATE CURRENT_TIMESTAMP (MySQL 13.2.5)."""
 

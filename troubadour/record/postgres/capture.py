@@ -25,11 +25,44 @@ _OWN = """
     AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.objid = {oid} AND e.deptype = 'e')
 """
 _IN_PATH = "n.nspname = ANY (current_schemas(false))"
-_TABLES = (
-    "SELECT c.oid::text, c.relname, c.relkind::text, n.nspname"
+_OF_TABLES = (
     " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relkind IN ('r', 'p', 'f') AND c.relpersistence <> 't' AND {_IN_PATH} AND"
-    f" {_OWN.format(oid='c.oid')} ORDER BY c.relname, n.nspname"
+    " WHERE c.relkind IN ('r', 'p', 'f') AND c.relpersistence <> 't' AND NOT c.relispartition"
+    f" AND {_OWN.format(oid='c.oid')}"
+)
+_SHOWN = f"SELECT c.oid::text, c.relname, c.relkind::text, n.nspname{_OF_TABLES}"
+_TABLES = f"{_SHOWN} AND {_IN_PATH} ORDER BY c.relname, n.nspname"
+_ELSEWHERE = (
+    f"{_SHOWN} AND NOT {_IN_PATH} AND c.relkind <> 'f'"
+    " AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+    " AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY c.relname, n.nspname"
+)
+_MUCH_ELSEWHERE = (
+    f"SELECT count(*) > 200 OR coalesce(sum(pg_table_size(c.oid)), 0) > 67108864{_OF_TABLES} AND NOT {_IN_PATH}"
+)
+"""Tables of schemas that are not in the search path, which statements may name with the schema: what a service of one's
+own has there. More of them than these are another application's."""
+_PARTITIONS = """
+    WITH RECURSIVE part AS (
+      SELECT i.inhrelid, i.inhparent, 1 AS depth FROM pg_inherits i WHERE i.inhparent = $1::oid
+      UNION ALL SELECT i.inhrelid, i.inhparent, depth + 1 FROM pg_inherits i JOIN part ON i.inhparent = part.inhrelid)
+    SELECT n.nspname, c.relname, pn.nspname, p.relname, pg_get_expr(c.relpartbound, c.oid), pg_get_partkeydef(c.oid),
+           (c.relkind = 'f' OR EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conrelid = c.oid AND k.conparentid = 0
+               AND k.coninhcount = 0 AND k.contype IN ('p', 'u', 'c', 'x', 'f'))
+            OR EXISTS (SELECT 1 FROM pg_index x WHERE x.indrelid = c.oid AND x.indisunique
+               AND NOT EXISTS (SELECT 1 FROM pg_inherits y WHERE y.inhrelid = x.indexrelid))
+            OR EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal
+               AND coalesce(to_jsonb(t) ->> 'tgparentid', '0') = '0')
+            OR EXISTS (SELECT 1 FROM pg_attribute a JOIN pg_attribute b ON b.attrelid = p.oid AND b.attname = a.attname
+               WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attnotnull <> b.attnotnull))::text
+    FROM part JOIN pg_class c ON c.oid = part.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_class p ON p.oid = part.inhparent JOIN pg_namespace pn ON pn.oid = p.relnamespace
+    WHERE c.relispartition ORDER BY depth, c.relname
+"""
+_INHERITED = (
+    "SELECT 'ALTER TABLE ' || i.inhrelid::regclass || ' INHERIT ' || i.inhparent::regclass FROM pg_inherits i"
+    " JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::oid AND NOT c.relispartition AND c.relkind = 'r'"
+    " ORDER BY 1"
 )
 _COLUMNS = """
     SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid),
@@ -41,7 +74,8 @@ _COLUMNS = """
 """
 _CONSTRAINTS = """
     SELECT conname, pg_get_constraintdef(oid), contype::text FROM pg_constraint
-    WHERE conrelid = $1::oid AND contype IN ('p', 'u', 'c', 'x', 'f') ORDER BY contype = 'f', contype <> 'p', conname
+    WHERE conrelid = $1::oid AND contype IN ('p', 'u', 'c', 'x', 'f') AND conparentid = 0
+    ORDER BY contype = 'f', contype <> 'p', conname
 """
 _SEQUENCES = (
     "SELECT quote_ident(c.relname), s.seqstart, s.seqincrement, s.seqcycle FROM pg_sequence s"
@@ -50,7 +84,8 @@ _SEQUENCES = (
     " (SELECT 1 FROM pg_depend i WHERE i.objid = c.oid AND i.deptype = 'i') ORDER BY c.relname"
 )
 _INDEXES = """
-    SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i
+    SELECT CASE WHEN i.indisvalid THEN replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
+           ELSE pg_get_indexdef(i.indexrelid) END FROM pg_index i
     WHERE i.indrelid = $1::oid AND i.indisunique AND NOT EXISTS
       (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
     ORDER BY 1
@@ -137,11 +172,16 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         indexes: list[str] = []
         references: list[str] = []
         later: list[str] = []
+        partitions: list[str] = []
         for oid, name in found:
             columns = connection.execute(_COLUMNS.encode(), (oid,)).fetchall()
             constraints = connection.execute(_CONSTRAINTS.encode(), (oid,)).fetchall()
             called = _called(connection, name, home)
-            schema.append(_table(connection, called, columns, constraints))
+            key = connection.execute(b"SELECT pg_get_partkeydef($1::oid)", (oid,)).fetchone()
+            whole = _table(connection, called, columns, constraints)
+            schema.append(f"{whole} PARTITION BY {key[0]}" if key and key[0] else whole)
+            partitions += _partitions(connection, oid, home)
+            later += [_one(row) for row in connection.execute(_INHERITED.encode(), (oid,))]
             references += [
                 f"ALTER TABLE {called} ADD CONSTRAINT {_quoted(connection, str(k))} {definition}"
                 for k, definition, kind in constraints
@@ -166,7 +206,7 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
             "settings": {**cast("dict[str, object]", described["settings"]), **looked_in},
             "isolation": level or POSTGRES_LEVELS[default.upper()],
             # a reference may be to the columns of a unique index, and what is on a table comes after it
-            "schema": schema + indexes + references + later,
+            "schema": schema + partitions + indexes + references + later,
             "procedures": routines,
         }
     return Captured(header, rows)
@@ -204,14 +244,14 @@ def _called(connection: Connection, name: Name, home: Sequence[str]) -> str:
 
 def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, Name]]:
     found = []
-    for oid, name, kind, schema in connection.execute(_TABLES.encode()):
+    listed = connection.execute(_TABLES.encode()).fetchall()
+    if tables is None and connection.execute(_MUCH_ELSEWHERE.encode()).fetchone() == (False,):
+        listed += connection.execute(_ELSEWHERE.encode()).fetchall()
+    for oid, name, kind, schema in listed:
         if tables is not None and name not in tables:
             continue
-        if kind != "r":
-            raise RecordError(
-                f"table {name} is {'partitioned' if kind == 'p' else 'foreign'}, which is not recorded; "
-                "name the tables of the log, without it"
-            )
+        if kind == "f":
+            raise RecordError(f"table {name} is foreign, which is not recorded; name the tables of the log, without it")
         found.append((str(oid), (str(schema), str(name))))
     missing = set(tables or ()) - {name for _, (_, name) in found}
     if missing:
@@ -238,6 +278,19 @@ def _table(
         parts.append(part)
     parts += [f"CONSTRAINT {_quoted(connection, str(k))} {text}" for k, text, kind in constraints if kind != "f"]
     return f"CREATE TABLE {called} ({', '.join(parts)})"
+
+
+def _partitions(connection: Connection, table: str, home: Sequence[str]) -> list[str]:
+    """The definitions of a table's partitions, and of theirs. One that has constraints of its own says so, and no
+    more."""
+    found = []
+    for schema, name, of_schema, of, bound, key, more in connection.execute(_PARTITIONS.encode(), (table,)):
+        part = _called(connection, (str(schema), str(name)), home)
+        whole = _called(connection, (str(of_schema), str(of)), home)
+        own = " (CONSTRAINT its_own CHECK (true))" if more == "true" else ""
+        keyed = f" PARTITION BY {key}" if key else ""
+        found.append(f"CREATE TABLE {part} PARTITION OF {whole}{own} {bound}{keyed}")
+    return found
 
 
 def _sequence(row: Sequence[object]) -> str:

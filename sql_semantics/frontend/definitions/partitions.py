@@ -1,0 +1,280 @@
+"""PostgreSQL's declarative partitions (manual 5.12, CREATE TABLE): bounds as conditions over all rows of a table.
+
+The whole table is a table like any other, which refuses rows that no partition takes; a partition is a view of the rows
+within its bounds, that is not written to. A row is within bounds or is not: no condition here is NULL. Does not know
+statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.names.scope import Context, Parameters, Scope
+from sql_semantics.frontend.names.tables import table_name
+from sql_semantics.frontend.queries.compound import bind_query
+from sql_semantics.frontend.text.dialects import fold_column
+from sql_semantics.frontend.text.syntax import Node, only
+from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn
+from sql_semantics.values.dialect import Dialect
+
+_STRATEGIES = ("RANGE", "LIST", "HASH")
+
+
+def key_of(node: Node) -> tuple[str, tuple[Node, ...]]:
+    """The strategy and the columns of PARTITION BY. Raises Unsupported for an expression among them."""
+    only(node, "this")
+    given = node.this
+    if isinstance(given, exp.List):
+        only(given, "expressions")
+        strategy, columns = "LIST", given.expressions
+    elif isinstance(given, exp.Anonymous):
+        only(given, "this", "expressions")
+        strategy, columns = str(given.this).upper(), given.expressions
+    else:
+        raise Unsupported("table option PARTITION BY")
+    if strategy not in _STRATEGIES or not columns:
+        raise Unsupported(f"table option PARTITION BY {strategy}")
+    plain = tuple(column.this if isinstance(column, exp.Paren) else column for column in columns)
+    if any(not isinstance(column, exp.Column) or column.args.get("table") for column in plain):
+        raise Unsupported("PARTITION BY an expression")
+    return strategy, plain
+
+
+def within(columns: Sequence[Node], bound: Node) -> Node | None:
+    """The condition of FOR VALUES, None for DEFAULT. Raises Unsupported for bounds of a hash."""
+    if isinstance(bound, exp.Var) and str(bound.this).upper() == "DEFAULT":
+        return None
+    if not isinstance(bound, exp.PartitionBoundSpec):
+        raise Unsupported("a partition without FOR VALUES")
+    if isinstance(bound.this, list):
+        only(bound, "this")
+        return _listed(columns, bound.this)
+    if bound.args.get("from_expressions") is None:
+        raise Unsupported("FOR VALUES WITH (modulus, remainder)")
+    only(bound, "from_expressions", "to_expressions")
+    known: Node = all_of([_present(column) for column in columns])
+    low = _beyond(columns, bound.args["from_expressions"], above=True)
+    high = _beyond(columns, bound.args["to_expressions"], above=False)
+    return all_of([known, low, high])
+
+
+def _listed(columns: Sequence[Node], values: Sequence[Node]) -> Node:
+    (column,) = columns
+    found = [item for item in values if not isinstance(item, exp.Null)]
+    tests: list[Node] = []
+    if found:
+        tests.append(
+            all_of([_present(column), any_of([exp.EQ(this=column.copy(), expression=item) for item in found])])
+        )
+    if len(found) < len(values):
+        tests.append(exp.Is(this=column.copy(), expression=exp.Null()))
+    return any_of(tests)
+
+
+def _beyond(columns: Sequence[Node], values: Sequence[Node], *, above: bool) -> Node:
+    """Whether the columns, in their order, are at the values or above, or below them."""
+    if len(values) != len(columns):
+        raise Unsupported("partition bounds of another number of columns")
+    found: Node = exp.true() if above else exp.false()
+    for column, value in reversed(list(zip(columns, values, strict=True))):
+        if isinstance(value, exp.Var | exp.Column) and value.name.upper() in ("MINVALUE", "MAXVALUE"):
+            least = value.name.upper() == "MINVALUE"
+            found = exp.true() if least == above else exp.false()
+            continue
+        beyond = (exp.GT if above else exp.LT)(this=column.copy(), expression=value.copy())
+        same = exp.EQ(this=column.copy(), expression=value.copy())
+        found = any_of([beyond, all_of([same, found])])
+    return found
+
+
+def outside(conditions: Sequence[Node]) -> Node:
+    """The condition of the default partition: that none of the others holds."""
+    if not conditions:
+        return exp.true()
+    return exp.Not(this=exp.Paren(this=any_of([condition.copy() for condition in conditions])))
+
+
+def _present(column: Node) -> Node:
+    return exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+
+
+def all_of(conditions: Sequence[Node]) -> Node:
+    """That all of the conditions, at least one, hold."""
+    return _joined(exp.And, conditions)
+
+
+def any_of(conditions: Sequence[Node]) -> Node:
+    """That one of the conditions, at least one, holds."""
+    return _joined(exp.Or, conditions)
+
+
+def _joined(kind: type[exp.Connector], conditions: Sequence[Node]) -> Node:
+    found = exp.Paren(this=conditions[0])
+    for condition in conditions[1:]:
+        found = exp.Paren(this=kind(this=found, expression=exp.Paren(this=condition)))
+    return found
+
+
+# --- definitions ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Partition:
+    """A partition of a table: the rows `within` it (None: those in no other), or a `share` of them by a hash."""
+
+    name: str
+    within: Node | None = None
+    share: Fraction | None = None
+
+
+@dataclass(slots=True)
+class Partitioned:
+    """A table that has its rows in partitions, and which columns tell in which. `of`: the table that it is a partition
+    of itself."""
+
+    name: str
+    strategy: str
+    columns: tuple[Node, ...]
+    of: Partitioned | None = None
+    parts: list[Partition] = field(default_factory=list)
+
+
+Scheme = dict[str, Partitioned]
+"""The tables of a schema that are partitioned, by name."""
+
+
+def take_key(tree: Node, dialect: Dialect) -> tuple[str, tuple[Node, ...]] | None:
+    """The PARTITION BY of a CREATE TABLE, which is taken out of it; None where there is none. Raises Unsupported."""
+    properties = tree.args.get("properties")
+    if properties is None or not dialect.rules.definitions.partitions:
+        return None
+    found = [item for item in properties.expressions if isinstance(item, exp.PartitionedByProperty)]
+    if not found:
+        return None
+    key = key_of(found[0])
+    rest = [item for item in properties.expressions if item is not found[0]]
+    tree.set("properties", exp.Properties(expressions=rest) if rest else None)
+    return key
+
+
+def is_partition(tree: Node) -> bool:
+    """Whether a CREATE TABLE is one of a partition."""
+    properties = tree.args.get("properties")
+    return properties is not None and properties.find(exp.PartitionedOfProperty) is not None
+
+
+def create_partition(tree: Node, tables: dict[str, Table], scheme: Scheme, dialect: Dialect) -> None:
+    """CREATE TABLE ... PARTITION OF into `tables`. Raises SchemaError, Unsupported."""
+    key = take_key(tree, dialect)
+    only(tree, "this", "kind", "exists", "properties")
+    (own,) = tree.args["properties"].expressions
+    only(own, "this", "expression")
+    if not isinstance(own.this, exp.Table):
+        raise Unsupported("a partition with columns or constraints of its own")
+    name, parent = table_name(tree.this, dialect), table_name(own.this, dialect)
+    of = scheme.get(parent)
+    if of is None or (parent in tables and tables[parent].refused):
+        raise Unsupported(f"a partition of {parent}")
+    if name in tables:
+        if tree.args.get("exists"):
+            return
+        raise SchemaError(f"table {name!r} is created twice")
+    of.parts.append(_partition(name, of, own.args["expression"]))
+    if key is not None:
+        scheme[name] = Partitioned(name, *key, of)
+    while of.of is not None:
+        of = of.of
+    refresh(of, tables, scheme, dialect)
+
+
+def _partition(name: str, of: Partitioned, bound: Node) -> Partition:
+    if of.strategy != "HASH" or isinstance(bound, exp.Var):
+        return Partition(name, within(of.columns, bound))
+    modulus = bound.args.get("this")
+    if not isinstance(modulus, exp.Literal) or not str(modulus.this).isdigit() or int(str(modulus.this)) == 0:
+        raise Unsupported("FOR VALUES WITH (modulus, remainder)")
+    return Partition(name, share=Fraction(1, int(str(modulus.this))))
+
+
+def refresh(root: Partitioned, tables: dict[str, Table], scheme: Scheme, dialect: Dialect) -> None:
+    """The partitions of a table as it is now, and which rows it takes, into `tables`."""
+    table = tables.get(root.name)
+    if table is None or table.refused:
+        reason = f"a partition of {root.name}" if table is None else table.refused
+        tables.update({name: Table(name, (), refused=reason) for name in _names(root, scheme)})
+        return
+    reasons: list[str] = []
+    columns: dict[str, None] = {}
+    accepted = _accepted(root, exp.true(), scheme, tables, dialect, reasons, columns)
+    checks = tuple(check for check in table.checks if check.name != _ROUTING)
+    if not reasons:
+        context = Context(Catalog({root.name: table}), dialect, Parameters.none())
+        scope = Scope()
+        scope.add(root.name, table, dialect)
+        routed = Check(_ROUTING, Binder(context, scope, "CHECK").condition(accepted), True)
+        checks = (routed, *checks)
+    loose = tuple(reason for reason in table.loose if not reason.startswith(_ROUTING))
+    tables[root.name] = replace(
+        table,
+        checks=checks,
+        loose=(*loose, *(f"{_ROUTING} {reason}" for reason in reasons[:1])),
+        fixed=tuple(table.position(name) for name in columns),
+    )
+
+
+def _names(of: Partitioned, scheme: Scheme) -> list[str]:
+    """The partitions of a table, and theirs."""
+    found = [part.name for part in of.parts]
+    return [*found, *(name for part in found if part in scheme for name in _names(scheme[part], scheme))]
+
+
+_ROUTING = "the partitions of a table:"
+"""What the check is called that a row is within a partition; no constraint has such a name."""
+
+
+def _accepted(
+    of: Partitioned,
+    above: Node,
+    scheme: Scheme,
+    tables: dict[str, Table],
+    dialect: Dialect,
+    reasons: list[str],
+    columns: dict[str, None],
+) -> Node:
+    """Which rows among those within a partitioned table go to a partition; `columns` on which this hangs, and the
+    `reasons` why it is not known."""
+    columns.update({fold_column(column.this, dialect): None for column in of.columns})
+    known = [part.within for part in of.parts if part.within is not None]
+    root = of
+    while root.of is not None:
+        root = root.of
+    tests: list[Node] = []
+    for part in of.parts:
+        if part.share is not None:
+            tables[part.name] = Table(part.name, (), refused="FOR VALUES WITH (modulus, remainder)")
+            if part.name in scheme:
+                reasons.append("partitions by a hash that have partitions")
+            continue
+        own = outside(known) if part.within is None else part.within
+        whole = all_of([above, own])
+        source = exp.Table(this=exp.to_identifier(root.name, quoted=True))
+        query = exp.select("*").from_(source).where(whole.copy())
+        bound = bind_query(query, Context(Catalog(tables), dialect, Parameters.none()))
+        outputs = tuple(TableColumn(output.name, output.expression.type) for output in bound.outputs)
+        tables[part.name] = Table(part.name, outputs, query=bound)
+        below = scheme.get(part.name)
+        if below is not None:
+            own = all_of([own, _accepted(below, whole, scheme, tables, dialect, reasons, columns)])
+        tests.append(own)
+    if of.strategy == "HASH":
+        shares = sum((part.share for part in of.parts if part.share is not None), Fraction())
+        if shares != 1:
+            reasons.append("not all of a hash")
+        return exp.true()
+    return any_of(tests) if tests else exp.false()
