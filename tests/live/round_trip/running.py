@@ -15,7 +15,7 @@ import pymysql
 
 from tests.live.round_trip.cases import Case, Sent
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import opened
+from troubadour.cli.common import opened as read_for_audit
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record import recorder, scratch_schema
@@ -58,7 +58,9 @@ def run(case: Case, folder: Path, addresses: Addresses) -> Ended:
     """The case run, recorded and audited."""
     log = folder / "run.jsonl"
     log.unlink(missing_ok=True)
-    with _ENGINES[case.engine](folder, addresses) as (plain, recorded):
+    schemas = case.engine == "postgres" and any(sent.sql.startswith("CREATE SCHEMA") for sent in case.setup)
+    opened = _postgres_schemas if schemas else _ENGINES[case.engine]
+    with opened(folder, addresses) as (plain, recorded):
         for sent in case.setup:
             _send(plain(), sent)
         try:
@@ -78,7 +80,7 @@ def run(case: Case, folder: Path, addresses: Addresses) -> Ended:
 def judge(case: Case, log: Path) -> Ended:
     """What the audit says of a recorded case."""
     try:
-        found, library = opened(read_log([log]), None)
+        found, library = read_for_audit(read_log([log]), None)
         verdict = audit(found, library, Options(None), lambda phase, count, total: None)
     except SystemExit:
         return Ended(case, "refused", said="exit status 2")
@@ -147,6 +149,20 @@ def _postgres(folder: Path, addresses: Addresses) -> Iterator[Opened]:
         plain = stack.enter_context(psycopg.connect(inside, autocommit=True))
 
         yield lambda: plain, lambda log: recorder.connect(inside, log=log, autocommit=True)
+
+
+@contextmanager
+def _postgres_schemas(folder: Path, addresses: Addresses) -> Iterator[Opened]:
+    """A database of its own, for cases that make schemas."""
+    dsn = addresses["postgres"]
+    inside = psycopg.conninfo.make_conninfo(dsn, dbname="round_trip")
+    with psycopg.connect(dsn, autocommit=True) as outside:
+        outside.execute("CREATE DATABASE round_trip")
+        try:
+            with psycopg.connect(inside, autocommit=True) as plain:
+                yield lambda: plain, lambda log: recorder.connect(inside, log=log, autocommit=True)
+        finally:
+            outside.execute("DROP DATABASE round_trip WITH (FORCE)")
 
 
 _ENGINES: dict[str, Callable[[Path, Addresses], Any]] = {

@@ -37,6 +37,8 @@ class Recording:
         self._failed = False
         self._next: tuple[str | None, bool | None] = (None, None)
         """Level and access that SET TRANSACTION asked for, for the next transaction alone."""
+        self._set: list[str] = []
+        """The savepoints of a transaction that SAVEPOINT has begun, the outermost first: RELEASE of that commits."""
         self._tried: int | None = None
         """How many statements the transaction had when a COMMIT failed and left it open."""
 
@@ -73,6 +75,9 @@ class Recording:
         invoked = monotonic_ns()
         if transcript is None:
             transcript = self.begin(invoked)
+        set_ = self._savepoints(text, sql, len(transcript) == 0 and not self._explicit)
+        if self._set and not set_ and transcript.needs_intent:
+            self.tape.intend(transcript, None)
         if not text.harmless:
             transcript.wrote = True
         if alone:
@@ -95,9 +100,22 @@ class Recording:
             self.tape.end("committed", None, returned)
         else:
             transcript.add(entry, invoked, returned, observed)
-            if not self.is_open():  # nothing was begun after all: it read no table
+            self._set = set_
+            if not self.is_open():  # nothing was begun after all, and it read no table; or a RELEASE has committed it
                 self.tape.end("committed", None, returned)
         return answered
+
+    def _savepoints(self, text: Text, sql: str, first: bool) -> list[str]:
+        """The savepoints behind a statement; none where the transaction did not begin with one."""
+        words = sql.upper().replace("SAVEPOINT", " SAVEPOINT ").split()
+        if text.verb is not Verb.SAVEPOINT or not words or not (first or self._set):
+            return self._set
+        name = words[-1].strip("\"'`[];")
+        if words[0] == "SAVEPOINT":
+            return [*self._set, name]
+        if words[0] != "RELEASE" or name not in self._set:
+            return self._set
+        return self._set[: len(self._set) - 1 - self._set[::-1].index(name)]
 
     def _about(self, text: Text, send: Callable[[], Answered]) -> Answered:
         invoked = monotonic_ns()
@@ -130,6 +148,7 @@ class Recording:
     def begin(self, invoked: int, level: str | None = None, read_only: bool | None = None) -> Transcript:
         """A transaction begins."""
         (next_level, next_read_only), self._next = self._next, (None, None)
+        self._set = []
         return self.tape.begin(invoked, level or next_level, next_read_only if read_only is None else read_only)
 
     def _failed_statement(

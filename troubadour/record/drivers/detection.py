@@ -22,7 +22,7 @@ from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sql
 from troubadour.record.core.segments import Captured
 from troubadour.record.errors import NotRecorded
 from troubadour.record.settings import Ask, Told, duckdb_settings, mysql_settings, sqlite_settings
-from troubadour.record.statements.texts import Text
+from troubadour.record.statements.texts import Text, Verb
 
 DDL = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK", "UNLOCK", "GRANT", "REVOKE", "ANALYZE", "OPTIMIZE")
 
@@ -133,6 +133,8 @@ def _sqlite_state(connection: Any, error: BaseException) -> str | None:
 
 
 def _sqlite_alone(connection: Any, text: Text, word: str) -> bool:
+    if text.verb is Verb.SAVEPOINT:
+        return False  # it begins a transaction, which the RELEASE of it commits (sqlite.org/lang_savepoint.html)
     mode = getattr(connection, "autocommit", None)
     if mode is False:
         return False

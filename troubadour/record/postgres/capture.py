@@ -37,11 +37,12 @@ _ELSEWHERE = (
     " AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
     " AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY c.relname, n.nspname"
 )
-_MUCH_ELSEWHERE = (
-    f"SELECT count(*) > 200 OR coalesce(sum(pg_table_size(c.oid)), 0) > 67108864{_OF_TABLES} AND NOT {_IN_PATH}"
+_LOOKS_ELSEWHERE = (
+    "SELECT (SELECT source <> 'client' AND source <> 'session' FROM pg_settings WHERE name = 'search_path') AND"
+    f" (SELECT count(*) <= 200 AND coalesce(sum(pg_table_size(c.oid)), 0) <= 67108864{_OF_TABLES} AND NOT {_IN_PATH})"
 )
-"""Tables of schemas that are not in the search path, which statements may name with the schema: what a service of one's
-own has there. More of them than these are another application's."""
+"""Whether tables of schemas that are not in the search path are recorded, which statements may name with the schema: a
+connection that says where it looks means these; and more tables than these are another application's."""
 _PARTITIONS = """
     WITH RECURSIVE part AS (
       SELECT i.inhrelid, i.inhparent, 1 AS depth FROM pg_inherits i WHERE i.inhparent = $1::oid
@@ -245,7 +246,7 @@ def _called(connection: Connection, name: Name, home: Sequence[str]) -> str:
 def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, Name]]:
     found = []
     listed = connection.execute(_TABLES.encode()).fetchall()
-    if tables is None and connection.execute(_MUCH_ELSEWHERE.encode()).fetchone() == (False,):
+    if tables is None and connection.execute(_LOOKS_ELSEWHERE.encode()).fetchone() == (True,):
         listed += connection.execute(_ELSEWHERE.encode()).fetchall()
     for oid, name, kind, schema in listed:
         if tables is not None and name not in tables:

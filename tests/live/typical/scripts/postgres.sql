@@ -183,8 +183,6 @@ UPDATE "issues" SET "state_id" = 2, "closed_at" = '2024-02-03 04:05:06+00' WHERE
 SELECT COUNT(*) FROM (SELECT 1 AS one FROM "issues" WHERE "issues"."project_id" = 1 AND ("issues"."state_id" IN (1)) LIMIT 1001) subquery_for_count
 
 ## discourse
-DROP SCHEMA IF EXISTS badges CASCADE
-;;
 CREATE SCHEMA badges
 ;;
 CREATE TABLE topics (id serial PRIMARY KEY, title character varying NOT NULL, posts_count integer DEFAULT 0 NOT NULL, views integer DEFAULT 0 NOT NULL, bumped_at timestamp without time zone NOT NULL, archetype character varying DEFAULT 'regular' NOT NULL, deleted_at timestamp without time zone, percent_rank double precision DEFAULT 1.0 NOT NULL)

@@ -75,3 +75,57 @@ DROP TABLE made
 PRAGMA user_version
 ;;
 EXPLAIN QUERY PLAN SELECT * FROM t
+
+## savepoints that begin a transaction
+CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)
+;;
+INSERT INTO t VALUES (1, 1)
+== recorded
+SAVEPOINT "a query"
+;;
+SELECT count(*) FROM t
+;;
+RELEASE "a query"
+;;
+SAVEPOINT a
+;;
+INSERT INTO t VALUES (2, 2)
+;;
+SAVEPOINT A
+;;
+UPDATE t SET n = 9
+;;
+ROLLBACK TO a
+;;
+RELEASE a
+;;
+SELECT * FROM t
+;;
+RELEASE SAVEPOINT a
+;;
+SAVEPOINT b
+;;
+DELETE FROM t WHERE id = 1
+;;
+ROLLBACK
+;;
+SAVEPOINT b
+;;
+UPDATE t SET n = n + 1
+;;
+COMMIT
+;;
+BEGIN
+;;
+SAVEPOINT c
+;;
+DELETE FROM t WHERE id = 2
+;;
+RELEASE c
+;;
+ROLLBACK
+;;
+-- fails
+RELEASE c
+;;
+SELECT * FROM t
