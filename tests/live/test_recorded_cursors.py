@@ -105,11 +105,30 @@ def test_asynchronous_cursors(dsn: str, tmp_path: Path) -> None:
     assert len(transaction.statements) == 4
 
 
-def test_pipelines_are_refused(dsn: str, tmp_path: Path) -> None:
-    with recorder.connect(dsn, log=tmp_path / "log.jsonl") as connection:
-        with pytest.raises(NotRecorded, match="pipeline"), connection.pipeline():
-            psycopg.Cursor(connection).execute("UPDATE accounts SET balance = 0")
-        assert connection.execute(COUNT, (1,)).fetchone() == (0,)
+def test_pipelines_are_sent_one_by_one(dsn: str, tmp_path: Path) -> None:
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl", autocommit=True) as connection:
+        with pytest.raises(NotRecorded, match="pipelines"), connection.pipeline():
+            connection.execute("UPDATE accounts SET balance = 0")
+        with connection.pipeline() as pipeline, connection.transaction():
+            connection.execute("UPDATE accounts SET balance = 5 WHERE id = 1")
+            pipeline.sync()
+            connection.execute("UPDATE accounts SET balance = 6 WHERE id = 2")
+        connection.execute("SELECT 1")
+    transactions = done(tmp_path / "log.jsonl").transactions
+    assert [len(one.statements) for one in transactions] == [2, 1]
+    assert all(statement.affected == 1 for statement in transactions[0].statements)
+
+
+def test_pipelines_that_are_awaited(dsn: str, tmp_path: Path) -> None:
+    async def use() -> None:
+        opened = await recorder.connect_async(dsn, log=tmp_path / "log.jsonl")
+        async with opened as connection, connection.pipeline() as pipeline:
+            await connection.execute("UPDATE accounts SET balance = 5 WHERE id = 1")
+            await pipeline.sync()
+
+    asyncio.run(use())
+    (transaction,) = done(tmp_path / "log.jsonl").transactions
+    assert [statement.affected for statement in transaction.statements] == [1]
 
 
 def test_pools_and_their_check(dsn: str, tmp_path: Path) -> None:

@@ -208,7 +208,6 @@ def test_server_side_cursors(dsn: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda c: c.pipeline(), "pipelines"),
         (lambda c: c.cursor().copy("COPY accounts TO STDOUT").__enter__(), "COPY"),
         (lambda c: c.execute("UPDATE accounts SET balance = 0; DELETE FROM accounts"), "several statements"),
         (lambda c: c.execute("DECLARE c CURSOR FOR SELECT 1"), "DECLARE"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.names.refusals import created_name, read_trigger, routine_name
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 
@@ -140,3 +141,12 @@ def test_a_literal_of_a_query_into_a_column_of_which_nothing_is_known() -> None:
     library = postgres([]).forgetting({("kv", "v"): "something"})
     assert refusal(library, "INSERT INTO kv SELECT 1, 'a'") is not None
     assert refusal(library, "INSERT INTO kv VALUES (1, 'a')") is None
+
+
+def test_names_behind_schemas() -> None:
+    dialect = Dialect("postgres")
+    trigger = read_trigger("CREATE TRIGGER x AFTER INSERT ON app.t FOR EACH ROW EXECUTE FUNCTION app.f()", dialect)
+    assert trigger.table == "app.t"
+    assert read_trigger("CREATE TRIGGER x AFTER DELETE ON public.t EXECUTE FUNCTION f()", dialect).table == "t"
+    assert created_name('CREATE TABLE app."T x" (a int)', dialect) == "app.T x"
+    assert routine_name("CREATE FUNCTION app.f() RETURNS trigger", dialect) == "f"

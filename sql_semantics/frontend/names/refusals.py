@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.names.schemas import in_schema, is_home
 from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Statement
@@ -19,7 +20,10 @@ from sql_semantics.ir.walks.effects import written_tables
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written, folded_written_table, unquoted
 
-_NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|\[[^\]]+\]|[\w$]+)"
+_PART = r"(?:\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|\[[^\]]+\]|[\w$]+)"
+_NAME = rf"(?:(?:public|main)\s*\.\s*)?((?:{_PART}\s*\.\s*)?{_PART})"
+"""A name, behind its schema if that is another one than usual."""
+_QUALIFIED = re.compile(rf"({_PART})\s*\.\s*({_PART})", re.DOTALL)
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _TABLE = re.compile(
     rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?"
@@ -99,7 +103,10 @@ def created_name(text: str, dialect: Dialect) -> str | None:
 def routine_name(text: str, dialect: Dialect) -> str | None:
     """The name, as routines are compared by, of what a CREATE FUNCTION or PROCEDURE defines; None for another text."""
     match = _ROUTINE.match(text)
-    return None if match is None else folded_written(match[1], dialect)
+    if match is None:
+        return None
+    qualified = _QUALIFIED.fullmatch(match[1])
+    return folded_written(match[1] if qualified is None else qualified[2], dialect)
 
 
 def is_trigger(text: str) -> bool:
@@ -274,7 +281,11 @@ def forbid(name: str, actions: tuple[str, ...], construct: str, tables: dict[str
 
 
 def _folded(name: str, dialect: Dialect) -> str:
-    return folded_written_table(name, dialect)
+    qualified = _QUALIFIED.fullmatch(name)
+    if qualified is None:
+        return folded_written_table(name, dialect)
+    schema, own = (folded_written_table(part, dialect) for part in qualified.groups())
+    return own if is_home(schema, dialect) else in_schema(schema, own)
 
 
 def _words(text: str, dialect: Dialect) -> set[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic_ns
-from typing import Any, NoReturn, Self, cast
+from typing import Any, Self, cast
 
 import psycopg
 from psycopg import errors, pq
@@ -381,6 +381,7 @@ class _Classes:
         super().__init__(*arguments, **kwargs)
         me: Any = self
         me.plain_texts = {}
+        me.piped = 0
         me.cursor_factory = self.client_cursor
         me.server_cursor_factory = self.server_cursor
 
@@ -389,11 +390,45 @@ class _Classes:
             value = recorded_class(value)
         super().__setattr__(name, value)
 
-    def pipeline(self) -> NoReturn:
-        """Refused. Raises NotRecorded."""
-        raise NotRecorded(
-            "pipelines are not recorded, as several statements would share one answer's time: leave them out"
-        )
+    def pipeline(self) -> Any:
+        """A pipeline whose statements are sent one by one, so that each has its own answer and times. Under autocommit
+        a statement outside of ``transaction()`` raises NotRecorded: it would be in one transaction with the others."""
+        me: Any = self
+        return _AsyncDirect(me) if isinstance(self, psycopg.AsyncConnection) else _Direct(me)
+
+
+class _Direct:
+    """What stands for a pipeline: nothing waits in it."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def __enter__(self) -> Self:
+        self.connection.piped += 1
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.connection.piped -= 1
+
+    def sync(self) -> None:
+        """All was answered."""
+
+
+class _AsyncDirect:
+    """`_Direct` of a connection whose methods are awaited."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    async def __aenter__(self) -> Self:
+        self.connection.piped += 1
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.connection.piped -= 1
+
+    async def sync(self) -> None:
+        """All was answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,8 @@ class CursorRecording(_Singles):
             parent: Any = super()
             yield from parent._execute_gen(query, params, prepare=prepare, binary=binary)
             return
-        if conn._pipeline:
-            raise NotRecorded("pipelines are not recorded")
+        if conn.piped and conn.autocommit and conn.pgconn.transaction_status == IDLE:
+            raise NotRecorded("pipelines under autocommit are recorded within transaction() only")
         if tape.current is None:
             conn.starting = True
             try:
