@@ -71,6 +71,7 @@ def _bounded(facts: Facts, spans: _Spans) -> list[Fault]:
     taken = total[0][cell] - never[0] - np.minimum(mine, 0) + certain[1]
     given = total[1][cell] - never[1] - np.maximum(mine, 0) + certain[0]
     off = sums.off[some]
+    mixed = accesses.of_type("register") | ((total[0] < 0) & (total[1] > 0))
     low, high = off < taken, off > given
     wrong = np.flatnonzero(low | high)
     found = []
@@ -82,9 +83,15 @@ def _bounded(facts: Facts, spans: _Spans) -> list[Fault]:
         text = f"it read {seen} of {named(accesses, at)}, where there was "
         text += f"at least {bound} by what was over before" if low[place] else f"at most {bound} by what had begun"
         name = "stale-read" if low[place] else "future-read"
-        sign = 1 if low[place] else -1
-        there = np.flatnonzero((before[0] == group[place]) & (before[1] < spans.begun[txn]) & (sign * before[2] > 0))
-        others = _enough(adder[over][there], sign * before[2][there], sign * int(off[place]))
+        if mixed[cell[place]]:
+            # what all make of it together tells it
+            behind = (ended[place] != LEAST) & (spans.begun[adder] > -ended[place])
+            there = (added_cell == cell[place]) & ~behind & (adder != txn)
+            others = tuple(adder[there].tolist())
+        else:
+            sign = 1 if low[place] else -1
+            there = (before[0] == group[place]) & (before[1] < spans.begun[txn]) & (sign * before[2] > 0)
+            others = _enough(adder[over][there], sign * before[2][there], sign * int(off[place]))
         found.append(Fault(name, txn, at, text, since=int(rank[txn]), others=others))
     return found
 

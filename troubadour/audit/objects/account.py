@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from troubadour.facts.objects.facts import Facts, Fault
+from troubadour.facts.objects.accesses import Accesses
+from troubadour.facts.objects.facts import Fault
 from troubadour.facts.objects.names import shown
 from troubadour.isolation.advice import advice
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, Link, classify
@@ -31,9 +32,9 @@ def account_of_circle(log: ObjectLog, circle: Sequence[DependencyLink]) -> Findi
     return Finding(_account(log, anomaly, chain), "; ".join(edge.text for edge in chain))
 
 
-def account_of_fault(log: ObjectLog, facts: Facts, fault: Fault) -> Finding:
+def account_of_fault(log: ObjectLog, accesses: Accesses, fault: Fault) -> Finding:
     """Of one answer that no order explains."""
-    op = int(facts.accesses.op[fault.at])
+    op = int(accesses.op[fault.at])
     text = f"{_name(log, fault.txn)}: {fault.text}"
     writer = None if fault.writer < 0 else log.ids[fault.writer]
     edge = Edge(

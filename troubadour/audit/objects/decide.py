@@ -21,9 +21,10 @@ from troubadour.audit.objects.candidates import candidates
 from troubadour.audit.objects.links import links_of
 from troubadour.audit.objects.second import core_log
 from troubadour.audit.objects.timestamps import check_writers, gaps_of, refuted, rules_of
-from troubadour.facts.objects.accesses import NEVER, Ints, ranks
+from troubadour.facts.objects.accesses import NEVER, Accesses, Ints, accesses_of, ranks
 from troubadour.facts.objects.facts import Facts, Fault
 from troubadour.facts.objects.gather import facts_of
+from troubadour.facts.objects.totals import total_faults
 from troubadour.formats.objects.expand import row_names
 from troubadour.formats.objects.read import kept
 from troubadour.isolation.levels import LEVELS, Level, Scope
@@ -78,7 +79,9 @@ def decide_objects(log: ObjectLog, options: ObjectOptions, confirm: Confirm) -> 
     level = _level_of(log, options.isolation)
     if level is None or not _is_judged(log, options):
         return None
-    if level.ordered:
+    if any(definition.unknown for definition in log.objects):
+        found = None if level.ordered else _Decision(log, level, options.isolation, confirm).by_totals()
+    elif level.ordered:
         check_writers(log, level)
         found = _ByTimestamps(log, level, options, confirm).made()
     else:
@@ -94,7 +97,7 @@ def with_violations(log: ObjectLog, options: ObjectOptions, verdict: Verdict) ->
     """A verdict at a level that goes by the timestamps, with all that fails where something does, and a note where
     numbers of sessions are missing."""
     level = _level_of(log, options.isolation)
-    if level is None or not level.ordered:
+    if level is None or not level.ordered or any(definition.unknown for definition in log.objects):
         return verdict
     missing = gaps_of(log) if not options.gaps else None
     if missing is not None:
@@ -106,8 +109,8 @@ def with_violations(log: ObjectLog, options: ObjectOptions, verdict: Verdict) ->
 
 
 def _level_of(log: ObjectLog, isolation: str | None) -> Level | None:
-    """The one level of all transactions, where it is general and initial values are known; else None."""
-    if any(definition.unknown for definition in log.objects) or not len(log):
+    """The one level of all transactions, where it is general; else None."""
+    if not len(log):
         return None
     names = {isolation or log.level_names[one] or log.header.isolation for one in set(log.levels)}
     if len(names) != 1:
@@ -167,7 +170,20 @@ class _Decision:
         if circle is not None:
             return self._refuted_by_circle(facts, relation, notes, *circle)
         assert fault is not None
-        return self._refuted_by_fault(facts, notes, *fault)
+        return self._refuted_by_fault(facts.accesses, notes, *fault)
+
+    def by_totals(self) -> Verdict | None:
+        """A violation, where what nothing changes the sum of has another sum; None else. That holds whatever was there
+        at first."""
+        if not self.grows:
+            return None
+        rank = ranks(self.log)
+        accesses = accesses_of(self.log)
+        faults = [one for one in total_faults(accesses, rank) if not (one.one_view and self.level.scope is Scope.ROW)]
+        if not faults or self.level.dirty:
+            return None
+        fault = min(faults, key=lambda one: one.since)
+        return self._refuted_by_fault(accesses, (UNEXPLAINED,), fault.since, fault)
 
     def _prefix(self, relation: Relation, weight: int) -> tuple[bool, Verdict | None]:
         """Whether the prefix before a refuted one is explained; else its violation, where it has one that is found."""
@@ -234,15 +250,23 @@ class _Decision:
             notes = (*notes, ASSUMED)
         return self._violation(weight, members, account_of_circle(self.log, circle), notes)
 
-    def _refuted_by_fault(self, facts: Facts, notes: tuple[str, ...], weight: int, fault: Fault) -> Verdict | None:
+    def _refuted_by_fault(
+        self, accesses: Accesses, notes: tuple[str, ...], weight: int, fault: Fault
+    ) -> Verdict | None:
         members = {fault.txn, *fault.others}
         if fault.writer >= 0 and self.log.statuses[fault.writer] != ABORTED:
             members.add(fault.writer)
-        told = [int(facts.accesses.op[fault.at])]
+        op, log = int(accesses.op[fault.at]), self.log
+        told = [op]
+        if fault.whole:
+            own = range(log.first[fault.txn], log.first[fault.txn + 1])
+            told = [one for one in own if log.subjects[one] == log.subjects[op]]
         self._confirm(members | {fault.writer} - {-1}, told)
+        if len(members) > FEW_ENOUGH:
+            notes = (*notes, NOT_MINIMAL)
         if fault.anomaly != "internal-inconsistency" and self._have_others(members, told):
             notes = (*notes, ASSUMED)
-        return self._violation(weight, members, account_of_fault(self.log, facts, fault), notes)
+        return self._violation(weight, members, account_of_fault(self.log, accesses, fault), notes)
 
     def _have_others(self, members: set[int], operations: list[int]) -> bool:
         """Whether others than the members, that did not abort, change the keys of some operations."""

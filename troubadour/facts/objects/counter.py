@@ -83,10 +83,7 @@ class _Maker:
         self._sums()
         if self.grows:
             self._count()
-            adding = np.flatnonzero((self.net != 0) & self.plain[self.accesses.visit_cell])
-            first = self.initial[self.accesses.cell[self.reads]]
-            txn = self.accesses.txn[self.reads]
-            self.found.sums = Sums(txn, self.reads, self.base - first, first, adding, self.net[adding])
+            self._add_up()
         return self.found
 
     def _unrepeated(self) -> None:
@@ -167,6 +164,23 @@ class _Maker:
 
     # what it tells of the order
 
+    def _idle(self) -> Flags:
+        """By cell: whether a transaction leaves what it saw, which conflicts with nothing and may bring an old number
+        back."""
+        accesses = self.accesses
+        found = np.zeros(len(accesses.key), np.bool_)
+        idle = (self.net == 0) & (accesses.last_change() >= 0) & self.plain[accesses.visit_cell]
+        found[accesses.visit_cell[idle]] = True
+        return found
+
+    def _add_up(self) -> None:
+        accesses, idle = self.accesses, self._idle()
+        adding = np.flatnonzero((self.net != 0) & self.plain[accesses.visit_cell] & ~idle[accesses.visit_cell])
+        some = ~idle[accesses.cell[self.reads]]
+        reads = self.reads[some]
+        first = self.initial[accesses.cell[reads]]
+        self.found.sums = Sums(accesses.txn[reads], reads, self.base[some] - first, first, adding, self.net[adding])
+
     def _count(self) -> None:
         accesses = self.accesses
         size = len(accesses.key)
@@ -175,9 +189,7 @@ class _Maker:
         up[accesses.visit_cell[adding & (self.net > 0)]] = True
         down[accesses.visit_cell[adding & (self.net < 0)]] = True
         sign = np.where(up & ~down, 1, np.where(down & ~up, -1, 0))
-        # one that leaves what it saw conflicts with nothing, and may bring an old number back
-        idle = (self.net == 0) & (accesses.last_change() >= 0) & self.plain[accesses.visit_cell]
-        sign[accesses.visit_cell[idle]] = 0
+        sign[self._idle()] = 0
         cell = accesses.cell[self.reads]
         visit = accesses.visit[self.reads]
         some = np.flatnonzero((sign[cell] != 0) & heads(visit)) if len(visit) else visit

@@ -25,7 +25,7 @@ class Fault:
     `with_reader` another reader (-1: none). `one_view`: it is none where each operation reads a state of its own;
     `dirty`: it is one even where versions that were never committed may be read. `text` says it in a sentence. `since`:
     the least prefix, by its committed transactions, that has all which it hangs on besides, and `others` the
-    transactions of which it hangs besides."""
+    transactions of which it hangs besides; `whole`: it is of all that the transaction did to the object."""
 
     anomaly: str
     txn: int
@@ -37,6 +37,7 @@ class Fault:
     dirty: bool = False
     since: int = 0
     others: tuple[int, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +104,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Reads of counters, where every change acts on the newest version: reader `txn`, its operation `at`, `off`: by how
-    much what it saw is above what was there at first, and that, `first`. `visit` of those that add something, and
-    `net`, what."""
+    """Reads of counters, and of registers that are read before they are written, where every change acts on the newest
+    version: reader `txn`, its operation `at`, `off`: by how much what it saw is above what was there at first, and
+    that, `first`. `visit` of those that add something, and `net`, what."""
 
     txn: Ints = field(default_factory=lambda: NOTHING)
     at: Ints = field(default_factory=lambda: NOTHING)

@@ -6,10 +6,12 @@ import numpy as np
 
 from troubadour.facts.objects.accesses import Ints, accesses_of, ranks
 from troubadour.facts.objects.counter import counter_facts
-from troubadour.facts.objects.facts import Facts, Misses, Reads, Successions
+from troubadour.facts.objects.facts import Facts, Misses, Reads, Successions, Sums
 from troubadour.facts.objects.list import list_facts
 from troubadour.facts.objects.register import register_facts
+from troubadour.facts.objects.replaced import replaced_values
 from troubadour.facts.objects.set import set_facts
+from troubadour.facts.objects.totals import total_faults
 from troubadour.model.objects import ObjectLog
 
 
@@ -17,9 +19,12 @@ def facts_of(log: ObjectLog, *, grows: bool) -> Facts:
     """All that the answers tell. `grows`: every append extends the newest list, and every inc the newest number."""
     accesses = accesses_of(log)
     reads, successions, choices, faults = register_facts(accesses)
-    lists = list_facts(accesses, ranks(log), grows=grows)
+    rank = ranks(log)
+    lists = list_facts(accesses, rank, grows=grows)
     sets = set_facts(accesses)
     counters = counter_facts(accesses, grows=grows)
+    replaced = replaced_values(accesses) if grows else Sums()
+    totals = total_faults(accesses, rank) if grows else []
     return Facts(
         accesses=accesses,
         reads=Reads(*_joined(reads, lists.reads, "txn", "at", "version")),
@@ -28,9 +33,9 @@ def facts_of(log: ObjectLog, *, grows: bool) -> Facts:
         misses=Misses(*_joined(lists.misses, sets.misses, "txn", "at", "visit")),
         tails=sets.tails,
         counts=counters.counts,
-        sums=counters.sums,
+        sums=Sums(*_joined(counters.sums, replaced, "txn", "at", "off", "first", "visit", "net")),
         choices=choices,
-        faults=(*faults, *lists.faults, *sets.faults, *counters.faults),
+        faults=(*faults, *lists.faults, *sets.faults, *counters.faults, *totals),
     )
 
 
