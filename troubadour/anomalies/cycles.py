@@ -19,10 +19,10 @@ from troubadour.order.arrays import Links, Rows, circling, components, in_blocks
 from troubadour.order.dependencies import Dependencies
 from troubadour.order.known import Relation, Why
 
-LOOKS = 3_000_000
+LOOKS = 1_000_000
 """Edges that are looked at for the circles of one name."""
 
-EACH = 200_000
+EACH = 100_000
 """Edges that are looked at from one edge on."""
 
 _EXTRA, _SECOND, _LAST = 1, 2, 4
@@ -125,15 +125,13 @@ class _Finder:
         left = LOOKS
         covered: set[int] = set()
         done: set[int] = set()
-        label = part.label()
+        cut_off: list[int] = []
         for begin in walker.starts():
             source, target = part.source[begin], part.target[begin]
             if source in covered or target in covered:
                 continue
             if left <= 0:
-                if int(label[source]) not in done:
-                    self.unsearched.append((specification.name, int(links.source[part.edges[begin]])))
-                    done.add(int(label[source]))
+                cut_off.append(begin)
                 self.more.add(specification.name)
                 continue
             way, looked = walker.way(begin, min(EACH, left))
@@ -143,15 +141,22 @@ class _Finder:
                     self.more.add(specification.name)
                 continue
             for piece in self._simple([int(part.edges[one]) for one in way]):
-                told = [Why(int(self.relation.why[one])) for one in piece]
-                name = name_of([kind for kind in told if kind is not Why.INSIDE], suffix)
+                kinds = [Why(int(self.relation.why[one])) for one in piece]
+                name = name_of([kind for kind in kinds if kind is not Why.INSIDE], suffix)
                 ends = [int(links.source[one]) for one in piece]
                 if name is None or sum(bool(owner[end] >= 0) for end in ends) < 2:
                     continue
-                done.add(int(label[source]))
+                done.add(source)
                 covered |= {event for end in ends if owner[end] >= 0 and (event := part.event(end)) is not None}
                 yield Cycle(name, tuple(piece))
                 break
+        if cut_off:
+            label = part.label()
+            told = {int(label[one]) for one in done}
+            for begin in cut_off:
+                if int(label[part.source[begin]]) not in told:
+                    told.add(int(label[part.source[begin]]))
+                    self.unsearched.append((specification.name, int(links.source[part.edges[begin]])))
 
     def _simple(self, way: Sequence[int]) -> list[list[int]]:
         """A closed way as circles that pass each transaction once, the whole first where it is one."""
@@ -238,8 +243,9 @@ class _Part:
         )
         of = np.concatenate((number[miss], number[plain], number[plain], number[inside], number[inside]))
         links = Links(2 * count, sources, targets, np.zeros(len(of), np.int64))
-        found: Ints = np.unique(of[circling(links)])
-        return found
+        there = np.zeros(len(self.edges), np.bool_)
+        there[of[circling(links)]] = True
+        return np.flatnonzero(there)
 
 
 class _Walker:

@@ -31,6 +31,9 @@ from troubadour.model.objects import MISSING, UNKNOWN, ObjectLog
 from troubadour.order.dependencies import Dependencies, dependencies_of
 from troubadour.proof.dependencies import DependencyLink
 
+GROWING = ", unless an append got lost"
+"""Behind the cause of a circle with an edge that holds where every append extends the newest list."""
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
@@ -98,7 +101,8 @@ class _Lister:
         anomaly = ANOMALIES[finding.account.anomaly]
         ids = tuple(self.log.ids[one.earlier] for one in circle)
         return Listed(
-            cycle.name, title(cycle.name, anomaly), other_names(cycle.name, anomaly), _cause(chain), ids,
+            cycle.name, title(cycle.name, anomaly), other_names(cycle.name, anomaly),
+            _cause(chain) + (GROWING if grows else ""), ids,
             _contradiction(chain), 1, self._ruled_out(cycle.name, circle, grows), chain, assumed,
         )  # fmt: skip
 

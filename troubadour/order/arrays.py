@@ -122,7 +122,7 @@ def components(links: Links) -> list[int]:
     stack: list[int] = []
     counter = 0
     components = 0
-    for root in np.unique(links.source).tolist():
+    for root in np.flatnonzero(np.bincount(links.source, minlength=count)).tolist():
         if number[root]:
             continue
         path = [root]
