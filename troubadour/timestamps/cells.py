@@ -92,7 +92,8 @@ class Versions:
                 return self._lists(certain, visit.base)
             found = self._held(certain)
             return bool((found | visit.own if kind == "set" else found) == visit.base)
-        options = [one for one in self.writes[certain : bisect_right(commits, moment)] if one.number != number]
+        end = certain if self._visible else bisect_right(commits, moment)
+        options = [one for one in self.writes[certain:end] if one.number != number]
         if kind == "counter":
             return self._counter_explains(certain, options, visit.base)
         if kind == "set":
@@ -165,7 +166,7 @@ class Versions:
         places = {length}
         at = 0
         while at < certain and places:
-            end = bisect_right(self.commits, self.commits[at], at, certain)
+            end = at + 1 if self._visible else bisect_right(self.commits, self.commits[at], at, certain)
             group = self.writes[at:end]
             if len(group) > WAYS:
                 return True
