@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial all-anomalies
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial all-anomalies timestamps
 
 setup: $(STAMP)
 
@@ -171,6 +171,10 @@ rq1: $(STAMP)
 NAMES ?=
 read-committed: $(STAMP)
 	$(PY) -m benchmarks.read_committed build/read-committed $(NAMES)
+
+# Simulated logs of a million transactions by their timestamps, offline and online, into their page: an hour.
+timestamps: $(STAMP)
+	$(PY) -m benchmarks.timestamps --page docs/histories.md $(ARGS)
 
 # Logs of operations on objects before every judge, 5,000 of each type and five witnesses of each, and a million transactions
 # read and judged, into their page: hours.
