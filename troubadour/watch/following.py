@@ -148,8 +148,12 @@ class Following:
         for source in self.sources:
             for batch in self._read(source, rest=True):
                 yield from self._take(batch, source.name)
-            source.close()
         self._note()
+
+    def close(self) -> None:
+        """Let go of the sources, and end an audit that is under way."""
+        for source in self.sources:
+            source.close()
         if isinstance(self._judge, ByAudits):
             self._judge.close()
 

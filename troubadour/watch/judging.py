@@ -6,6 +6,7 @@ Nothing of it is the verdict, which the audit of the whole log gives. Does not k
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from troubadour.formats.entries import BadEntry, RawHeader, RawTransaction
 from troubadour.formats.objects.initial import ObjectInitial
 from troubadour.formats.objects.read import ObjectLogReader
 from troubadour.isolation.levels import LEVELS, Level
+from troubadour.model.bounds import PARENT
 from troubadour.model.log import TransactionId
 from troubadour.model.objects import KINDS, READ
 from troubadour.timestamps.ledger import Ledger, Rules, Stamped
@@ -238,7 +240,13 @@ class ByAudits:
                 "json",
                 *map(str, self._paths()),
             ]
-            self._running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self._running = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, PARENT: str(os.getpid())},
+            )
 
     def _found(self, out: bytes) -> Iterator[Event]:
         try:
