@@ -33,7 +33,7 @@ from sql_semantics.ir.expressions import Expr, Variable
 from sql_semantics.ir.routines import Parameter
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Insert, Statement
-from sql_semantics.ir.walks.effects import can_write
+from sql_semantics.ir.walks.effects import NOT_STRICT, can_write, reached
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded
 from sql_semantics.values.types import SqlType
@@ -75,6 +75,24 @@ def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bou
     where the DBMS would certainly refuse the text, MisfitParameters.
     """
     check_dialect(dialect)
+    return _bind_laxly(sql, shape, catalog, dialect) if dialect.lax else _bind(sql, shape, catalog, dialect)
+
+
+def _bind_laxly(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bound:
+    """As `bind`, under a `sql_mode` that is not strict: what is stored without an error is the same there, and for what
+    is stored in place of an error Unsupported is raised. A routine has the mode that it was made under."""
+    try:
+        bound = _bind(sql, shape, catalog, dialect)
+    except SqlError as error:
+        if error.sqlstate[:2] == "42":
+            raise
+        raise Unsupported(NOT_STRICT) from error
+    if isinstance(bound.statement, Call) or reached([bound.statement], catalog):
+        raise Unsupported("a routine beside a sql_mode that is not strict")
+    return bound
+
+
+def _bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bound:
     parameters = Parameters.of(shape)
     named = any(isinstance(key, str) for key in (*parameters.kinds, *parameters.arrays))
     positional = shape is not None and not named

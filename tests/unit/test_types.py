@@ -170,8 +170,29 @@ def test_the_shortest_text_of_a_float_lies_between_the_midpoints() -> None:
     assert float_text(0.1, Kind.DOUBLE, POSTGRES.values.float_text) == "0.1"
 
 
-def test_a_sql_mode_that_is_not_strict_is_refused() -> None:
-    with pytest.raises(Unsupported, match="not strict"):
-        Database(Dialect("mysql", sql_mode="NO_ENGINE_SUBSTITUTION"), [TABLE["mysql"]])
+def test_what_is_stored_in_place_of_an_error_is_not_told() -> None:
+    strict, lax = (
+        Database(Dialect("mysql", sql_mode=mode), ["CREATE TABLE u (k INT PRIMARY KEY, s VARCHAR(2) NOT NULL)"])
+        for mode in ("STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO", "NO_ENGINE_SUBSTITUTION")
+    )
+    for database in (strict, lax):
+        database.run("INSERT INTO u (k, s) VALUES (1, 'ab'), (2, 'c')")
+        database.run("UPDATE u SET s = 'd' WHERE k / 1 = 2")
+    for sql in (
+        "INSERT INTO u (k, s) VALUES (3, 'abc')",
+        "INSERT INTO u (k) VALUES (4)",
+        "INSERT INTO u (k, s) VALUES (5, NULL), (6, 'x')",
+        "UPDATE u SET k = 1 / 0",
+        "UPDATE u SET s = concat(s, 'bc')",
+    ):
+        with pytest.raises(SqlError):
+            strict.run(sql)
+        with pytest.raises(Unsupported, match="not strict"):
+            lax.run(sql)
+    with pytest.raises(SqlError, match="nowhere"):
+        lax.run("SELECT nowhere FROM u")
+
+
+def test_other_sql_modes_are_refused() -> None:
     with pytest.raises(Unsupported, match="ANSI_QUOTES"):
         Database(Dialect("mysql", sql_mode="ANSI_QUOTES,STRICT_TRANS_TABLES"), [TABLE["mysql"]])

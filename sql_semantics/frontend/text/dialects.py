@@ -53,8 +53,6 @@ def check_dialect(dialect: Dialect) -> None:
         unknown = modes - _MODES
         if unknown:
             raise Unsupported(f"sql_mode {min(unknown)}")
-        if not modes & {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"} or "ERROR_FOR_DIVISION_BY_ZERO" not in modes:
-            raise Unsupported("a sql_mode that is not strict")
 
 
 _MODES = frozenset(

@@ -43,7 +43,7 @@ from sql_semantics.ir.statements import (
     Update,
 )
 from sql_semantics.ir.statements import Write as IrWrite
-from sql_semantics.ir.walks.effects import triggers_of
+from sql_semantics.ir.walks.effects import triggers_of, writes_itself
 from sql_semantics.ir.walks.traverse import has_free
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.queries.existence import needed
@@ -80,7 +80,8 @@ def compile_guarded(statement: Statement, catalog: Catalog, dialect: Dialect, *,
     if isinstance(statement, Insert):
         statement = in_full(statement)
     forked = cache(lambda: compile_forked(statement, catalog, dialect))
-    if mode is Mode.FORKED or isinstance(statement, Definition) or needed(statement, catalog):
+    stores_anything = dialect.lax and writes_itself(statement)
+    if stores_anything or mode is Mode.FORKED or isinstance(statement, Definition) or needed(statement, catalog):
         return forked()
     try:
         native = _compile_native(statement, catalog, dialect, mode)

@@ -318,6 +318,9 @@ def writes_itself(statement: Statement) -> bool:
     return any(writes_itself(inner) for inner in nested(statement))
 
 
+NOT_STRICT = "a value that is stored in place of an error, as sql_mode is not strict"
+
+
 def can_write(statement: Statement, catalog: Catalog) -> bool:
     """Whether an execution of the statement can write, looking into routines and control flow."""
     if writes_itself(statement):

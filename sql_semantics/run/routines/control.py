@@ -13,7 +13,7 @@ from sql_semantics.ir.definitions import ChangeTables, CreateTable, Definition
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, NoEffect, Release, RollbackTo, Savepoint, Statement, Together, Write
-from sql_semantics.ir.walks.effects import acting_of, routine_writes, routines_in, writing_of
+from sql_semantics.ir.walks.effects import NOT_STRICT, acting_of, routine_writes, routines_in, writes_itself, writing_of
 from sql_semantics.ir.walks.traverse import has_queries
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.plan.freedom import avoidable_errors
@@ -38,6 +38,7 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect, 
     hangs on something unknown (a collation, a choice among ties, more than 1500 digits).
     """
     run = _compile(statement, catalog, dialect, rounds)
+    stores_anything = dialect.lax and writes_itself(statement)
     if any(map(routine_writes, routines_in(statement))) and not isinstance(statement, Call):
         run = _undone(run)
 
@@ -47,6 +48,8 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect, 
         except Inexact:
             raise _too_many_digits() from None
         except SqlError as error:
+            if stores_anything:
+                raise Unsupported(NOT_STRICT) from error
             if not error.may and error.sqlstate in avoidable_errors(statement, catalog):
                 # What fails here stands where the DBMS need not go: in a derived table, beside an AND, ...
                 raise SqlError(error.sqlstate, error.message, may=True) from None

@@ -28,12 +28,14 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A database and what is done to it: `setup` before recording begins."""
+    """A database and what is done to it: `setup` before recording begins, `opening` on the connection that is recorded
+    then."""
 
     engine: str
     name: str
     setup: tuple[Sent, ...]
     recorded: tuple[Sent, ...]
+    opening: tuple[Sent, ...] = ()
 
 
 def case(engine: str, name: str, setup: list[str], recorded: list[str | tuple[str, tuple[Any, ...]]]) -> Case:
@@ -53,7 +55,9 @@ def read(path: Path, engine: str) -> Iterator[Case]:
     for part in path.read_text().split("\n## ")[1:]:
         name, _, body = part.partition("\n")
         setup, _, recorded = body.partition("\n== recorded\n")
-        yield Case(engine, f"{path.stem}: {name.strip()}", tuple(_texts(setup)), tuple(_texts(recorded)))
+        setup, _, opening = setup.partition("\n== opening\n")
+        texts = (tuple(_texts(part)) for part in (setup, recorded, opening))
+        yield Case(engine, f"{path.stem}: {name.strip()}", *texts)
 
 
 def _texts(body: str) -> Iterator[Sent]:

@@ -64,7 +64,7 @@ def run(case: Case, folder: Path, addresses: Addresses) -> Ended:
         for sent in case.setup:
             _send(plain(), sent)
         try:
-            connection = recorded(log)
+            connection = recorded(log, case.opening)
         except RecordError as error:
             recorder.close()
             return Ended(case, "refused", said=str(error))
@@ -89,6 +89,13 @@ def judge(case: Case, log: Path) -> Ended:
     return Ended(case, "correct" if verdict.status is Status.CORRECT else verdict.status.value, constructs, said)
 
 
+def opened(connection: Any, opening: tuple[Sent, ...]) -> Any:
+    """The connection, after what is sent on it first."""
+    for sent in opening:
+        _send(connection, sent)
+    return connection
+
+
 def _send(connection: Any, sent: Sent) -> None:
     executes = connection if hasattr(connection, "execute") else connection.cursor()
     try:
@@ -104,7 +111,7 @@ def _send(connection: Any, sent: Sent) -> None:
             raise Mistaken(f"{sent.sql}: no error")
 
 
-Opened = tuple[Callable[[], Any], Callable[[Path], Any]]
+Opened = tuple[Callable[[], Any], Callable[[Path, tuple[Sent, ...]], Any]]
 
 
 @contextmanager
@@ -115,7 +122,7 @@ def _sqlite(folder: Path, addresses: Addresses) -> Iterator[Opened]:
     try:
         yield (
             lambda: plain,
-            lambda log: recorder.wrap(sqlite3.connect(path, isolation_level=None), log=log),
+            lambda log, opening: recorder.wrap(opened(sqlite3.connect(path, isolation_level=None), opening), log=log),
         )
     finally:
         plain.close()
@@ -125,7 +132,7 @@ def _sqlite(folder: Path, addresses: Addresses) -> Iterator[Opened]:
 def _duckdb(folder: Path, addresses: Addresses) -> Iterator[Opened]:
     plain = duckdb.connect()
     try:
-        yield lambda: plain, lambda log: recorder.wrap(plain.cursor(), log=log)
+        yield lambda: plain, lambda log, opening: recorder.wrap(opened(plain.cursor(), opening), log=log)
     finally:
         plain.close()
 
@@ -137,7 +144,7 @@ def _mysql(folder: Path, addresses: Addresses) -> Iterator[Opened]:
         name = stack.enter_context(scratch_database(dsn))
         plain = stack.enter_context(connect(dsn, name))
         plain.autocommit(True)
-        yield lambda: plain, lambda log: recorder.wrap(connect(dsn, name), log=log)
+        yield lambda: plain, lambda log, opening: recorder.wrap(opened(connect(dsn, name), opening), log=log)
 
 
 @contextmanager
@@ -148,7 +155,7 @@ def _postgres(folder: Path, addresses: Addresses) -> Iterator[Opened]:
         inside = f"{dsn}{'&' if '?' in dsn else '?'}options=-csearch_path%3D{name}"
         plain = stack.enter_context(psycopg.connect(inside, autocommit=True))
 
-        yield lambda: plain, lambda log: recorder.connect(inside, log=log, autocommit=True)
+        yield lambda: plain, lambda log, opening: opened(recorder.connect(inside, log=log, autocommit=True), opening)
 
 
 @contextmanager
@@ -160,7 +167,10 @@ def _postgres_schemas(folder: Path, addresses: Addresses) -> Iterator[Opened]:
         outside.execute("CREATE DATABASE round_trip")
         try:
             with psycopg.connect(inside, autocommit=True) as plain:
-                yield lambda: plain, lambda log: recorder.connect(inside, log=log, autocommit=True)
+                yield (
+                    lambda: plain,
+                    lambda log, opening: opened(recorder.connect(inside, log=log, autocommit=True), opening),
+                )
         finally:
             outside.execute("DROP DATABASE round_trip WITH (FORCE)")
 

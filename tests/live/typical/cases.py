@@ -17,8 +17,7 @@ def applications(engine: str) -> Iterator[Case]:
 
 
 def statements(engine: str) -> Iterator[Case]:
-    """A case for each statement: what its application sends first, then itself."""
+    """A case for each statement."""
     for case in applications(engine):
-        opening = tuple(sent for sent in case.recorded if sent.sql.startswith("SET "))
-        for number, sent in enumerate(each for each in case.recorded if each not in opening):
-            yield Case(engine, f"{case.name} {number + 1}", case.setup, (*opening, sent))
+        for number, sent in enumerate(case.recorded):
+            yield Case(engine, f"{case.name} {number + 1}", case.setup, (sent,), case.opening)

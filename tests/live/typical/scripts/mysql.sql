@@ -24,9 +24,9 @@ INSERT INTO wp_terms (name, slug) VALUES ('News', 'news'), ('Old', 'old')
 INSERT INTO wp_term_relationships VALUES (1, 1, 0), (3, 1, 0)
 ;;
 INSERT INTO wp_comments (comment_post_ID, comment_author, comment_date, comment_content) VALUES (1, 'Ann', '2024-01-04 00:00:00', 'Hi')
-== recorded
+== opening
 SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'
-;;
+== recorded
 SELECT option_name, option_value FROM wp_options WHERE autoload IN ( 'yes', 'on', 'auto-on', 'auto' )
 ;;
 SELECT option_value FROM wp_options WHERE option_name = 'siteurl' LIMIT 1
@@ -85,9 +85,9 @@ INSERT INTO cataloginventory_stock_item (product_id, qty, is_in_stock) VALUES (1
 INSERT INTO quote_item (quote_id, product_type, flags, options, qty) VALUES (1, 'simple', 'gift', '{"size": "L"}', 1), (1, 'bundle', NULL, NULL, 2)
 ;;
 INSERT INTO catalog_product_entity_varchar (attribute_id, store_id, entity_id, value) VALUES (73, 0, 1, 'Shirt'), (73, 1, 1, 'Hemd'), (73, 0, 2, 'Hat')
-== recorded
+== opening
 SET SQL_MODE=''
-;;
+== recorded
 INSERT INTO `customer_entity` (`website_id`, `email`, `is_active`, `created_at`, `updated_at`) VALUES ('1', 'c@x.org', '1', '2024-02-03 04:05:06', '2024-02-03 04:05:06')
 ;;
 UPDATE `customer_entity` SET `is_active` = '0' WHERE (`entity_id` = '2')

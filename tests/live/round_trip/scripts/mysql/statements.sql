@@ -71,3 +71,38 @@ EXPLAIN SELECT * FROM t
 SELECT SQL_CALC_FOUND_ROWS id FROM t LIMIT 1
 ;;
 SELECT FOUND_ROWS()
+
+## stored in place of errors
+CREATE TABLE t (id INT PRIMARY KEY, n TINYINT NOT NULL, s VARCHAR(3) NOT NULL, d DATE, m DECIMAL(4,1) NOT NULL DEFAULT 1)
+;;
+CREATE TABLE u (id INT PRIMARY KEY, n INT)
+;;
+INSERT INTO t VALUES (1, 1, 'a', '2024-01-01', 1)
+;;
+INSERT INTO u VALUES (1, 1)
+== opening
+SET SESSION sql_mode = ''
+== recorded
+UPDATE u SET n = n / 2 WHERE id = 1
+;;
+INSERT INTO u VALUES (2, 7), (3, NULL)
+;;
+SELECT id, n, n / 0 FROM u ORDER BY id
+;;
+INSERT INTO t (id, n, s) VALUES (2, 300, 'abcdef')
+;;
+INSERT INTO t (id, d) VALUES (3, '2024-02-31')
+;;
+INSERT INTO t (id, n, s) VALUES (4, NULL, 'x'), (5, 'y', 7)
+;;
+-- params ["abc", 9]
+UPDATE u SET n = %s WHERE id = %s
+;;
+-- params ["12abc"]
+INSERT INTO u VALUES (9, %s)
+;;
+UPDATE t SET s = NULL, m = 99999, n = 1 / 0 WHERE id = 1
+;;
+SELECT id, n, s, d, m FROM t ORDER BY id
+;;
+SELECT * FROM u ORDER BY id
