@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial all-anomalies timestamps
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial all-anomalies timestamps two-hosts
 
 setup: $(STAMP)
 
@@ -214,6 +214,10 @@ ambiguity: $(STAMP)
 # Serial logs with one value wrong and none, and shuffled ones, at sizes up to 100,000: 10 minutes.
 serial: $(STAMP)
 	$(PY) -m benchmarks.serial $(ARGS)
+
+# Real runs whose clients stand on two hosts, each with its own clock: 5 minutes.
+two-hosts: $(STAMP)
+	$(PY) -m benchmarks.two_hosts $(ARGS)
 
 # Odd schemas and statements recorded on every engine and audited, each by itself, in the tables of their page: 2 minutes.
 round-trip: $(STAMP)

@@ -13,7 +13,7 @@ from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr, Invoke, ScalarQuery, Subquery
-from sql_semantics.ir.queries import Derived, FunctionScan, Query, Relation, Select, Unnest
+from sql_semantics.ir.queries import Derived, FunctionScan, Query, Relation, Select, Unnest, Values
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Truncate, Update
@@ -136,8 +136,8 @@ def invoker(routine: Routine, dialect: Dialect) -> Callable[[View, Sequence[Valu
 
 def refuse_repeated_writes(node: object) -> None:
     """A function that writes is modelled where it is called once, or not at all: by itself, in a SELECT without tables,
-    for the array of an unnest() alone, and there in a query which reads nothing around it, where an UPDATE computes
-    what it sets. Raises Unsupported for one that a query calls for its rows."""
+    in VALUES, for the array of an unnest() alone, and there in a query which reads nothing around it, where an UPDATE
+    computes what it sets. Raises Unsupported for one that a query calls for its rows."""
     inner: list[object] = [node]
     if isinstance(node, Select) and node.where is None and node.groups is None and len(node.sources) < 2:
         scans = [source.relation for source in node.sources]
@@ -146,6 +146,8 @@ def refuse_repeated_writes(node: object) -> None:
             inner = [part for output in outputs for part in _below_once(output)]
         elif all(_is_unnest(scan) for scan in scans) and node.limit is None:
             inner = [*outputs]
+    elif isinstance(node, Values):
+        inner = [part for row in node.rows for value in row for part in _below_once(value)]
     elif isinstance(node, Update):
         kept = replace(node, assignments=())
         inner = [kept, *(part for _, value in node.assignments for part in _sought(value))]
