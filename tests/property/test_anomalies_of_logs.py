@@ -52,7 +52,7 @@ def looked_at(kind: str, seeds: Iterable[int], *, distinct: bool, every: bool = 
 @pytest.mark.parametrize("distinct", [False, True], ids=["few values", "distinct values"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_ruled_out_the_oracle_does_not_explain(kind: str, distinct: bool) -> None:
-    assert looked_at(kind, range(90_000, 90_060), distinct=distinct)["levels"] > 0
+    assert looked_at(kind, range(90_000, 90_024), distinct=distinct)["levels"] > 0
 
 
 @pytest.mark.slow
