@@ -138,6 +138,9 @@ def _by_other_settings(log: Log, library: SqlLibrary, verdict: Verdict, options:
     return by_other_settings(log, library, verdict, left, judge)
 
 
+LEAST = 0.001
+"""Seconds left where none are."""
+
 OVERRUN = 2.5
 """Seconds of a time limit that are kept back."""
 
@@ -185,6 +188,12 @@ def _as_far_as_modelled(
 
 
 def _serially(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
+    begun = time.perf_counter()
+    explained = _straight(log, library, options, progress or (lambda phase, done, total: None))
+    if explained is not None:
+        return msgspec.structs.replace(explained, seconds=round(time.perf_counter() - begun, 4))
+    if options.timeout is not None:
+        options = replace(options, timeout=max(options.timeout - (time.perf_counter() - begun), LEAST))
     if not snapshots_of(log, options.isolation):
         return _audit(log, library, options, progress)
     from troubadour.audit.serial import audit_serial
@@ -205,19 +214,10 @@ def stats_of(budget: Budget) -> tuple[StepCount, ...]:
 def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     budget = options.budget
     with budget.within(effort=options.effort, seconds=options.timeout), metered(budget.note_operands):
-        return _decided(log, library, options, progress)
+        # what goes straight needs none of this
+        from troubadour.audit.searched import decided
 
-
-def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
-    begun = time.perf_counter()
-    report = progress or (lambda phase, done, total: None)
-    explained = _straight(log, library, options, report)
-    if explained is not None:
-        return msgspec.structs.replace(explained, seconds=round(time.perf_counter() - begun, 4))
-    # what goes straight needs none of this
-    from troubadour.audit.searched import decided
-
-    return decided(log, library, options, report)
+        return decided(log, library, options, progress or (lambda phase, done, total: None))
 
 
 def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict | None:
@@ -230,7 +230,7 @@ def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress)
         budget.left()
         report("searching", done, total)
 
-    with budget.step("straight") as tally:
+    with budget.within(effort=options.effort, seconds=options.timeout), budget.step("straight") as tally:
         try:
             found = straight(
                 log,
