@@ -134,17 +134,18 @@ def _answered(one: Transaction) -> int | None:
 
 def _sent(one: Transaction) -> int | None:
     """The latest time that is known from before its commit was sent; of one that aborted, from before that."""
-    times = [one.invoked]
-    if one.begin is not None:
-        times += [one.begin.invoked, one.begin.returned]
-    if one.end is not None:
-        times.append(one.end.invoked)
-    last = len(one.statements) - 1
+    latest = _LEAST if one.invoked is None else one.invoked
+    last, begin, end = len(one.statements) - 1, one.begin, one.end
     for place, statement in enumerate(one.statements):
-        times.append(statement.invoked)
-        if place < last or one.end is not None:
-            times.append(statement.returned)
-    return max((time for time in times if time is not None), default=None)
+        if statement.invoked is not None and statement.invoked > latest:
+            latest = statement.invoked
+        if statement.returned is not None and statement.returned > latest and (place < last or end is not None):
+            latest = statement.returned
+    known = [] if begin is None else [begin.invoked, begin.returned]
+    known += [] if end is None else [end.invoked]
+    for time in known:
+        latest = latest if time is None else max(latest, time)
+    return None if latest == _LEAST else latest
 
 
 def _got(one: Transaction) -> list[int | None]:
