@@ -38,14 +38,14 @@ MAIN = "from troubadour.cli.main import main; main()"
 @dataclass(frozen=True, slots=True)
 class Application:
     """`packages`: module names, and what PyPI calls them. `url`: where its database is, in the application's own
-    words, of the parts that `Servers.parts` gives. `own_choice`: it stands in the second table."""
+    words, of the parts that `Servers.parts` gives. `table`: in which table of the page it stands."""
 
     name: str
     script: str
     product: str
     url: str
     packages: Mapping[str, str]
-    own_choice: bool = False
+    table: str = "seventeen"
 
 
 LONGEST = 300
@@ -90,12 +90,28 @@ APPLICATIONS = (
         "apscheduler", "apscheduler_jobs", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"),
         {"apscheduler": "apscheduler<4", **SQLALCHEMY},
     ),
-    Application("oscar", "oscar_shop", "sqlite", "sqlite://{file}", {"oscar": "django-oscar"}, own_choice=True),
-    Application("huey", "huey_tasks", "sqlite", "sqlite://{file}", {"huey": "huey"}, own_choice=True),
-    Application("wagtail", "wagtail_pages", "sqlite", "sqlite://{file}", {"wagtail": "wagtail"}, own_choice=True),
+    Application("oscar", "oscar_shop", "sqlite", "sqlite://{file}", {"oscar": "django-oscar"}, table="four"),
+    Application("huey", "huey_tasks", "sqlite", "sqlite://{file}", {"huey": "huey"}, table="four"),
+    Application("wagtail", "wagtail_pages", "sqlite", "sqlite://{file}", {"wagtail": "wagtail"}, table="four"),
     Application(
-        "ledger", "ledger_entries", "postgres", POSTGRES, {"django_ledger": "django-ledger"}, own_choice=True
+        "ledger", "ledger_entries", "postgres", POSTGRES, {"django_ledger": "django-ledger"}, table="four"
     ),
+    Application("optuna", "optuna_trials", "sqlite", "sqlite:///{file}", {"optuna": "optuna"}, table="services"),
+    Application(
+        "eventsourcing-sqlite", "eventsourcing_school", "sqlite", "sqlite://{file}", {"eventsourcing": "eventsourcing"},
+        table="services",
+    ),
+    Application(
+        "sqlite-utils", "sqlite_utils_dogs", "sqlite", "sqlite://{file}", {"sqlite_utils": "sqlite-utils"},
+        table="services",
+    ),
+    Application("dbos", "dbos_flows", "postgres", POSTGRES, {"dbos": "dbos"}, table="services"),
+    Application(
+        "mlflow", "mlflow_runs", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"), {"mlflow": "mlflow"},
+        table="services",
+    ),
+    Application("mlflow-sqlite", "mlflow_runs", "sqlite", "sqlite:///{file}", {"mlflow": "mlflow"}, table="services"),
+    Application("hordak", "hordak_transfers", "postgres", POSTGRES, {"hordak": "django-hordak"}, table="services"),
 )  # fmt: skip
 
 
@@ -244,10 +260,9 @@ def main(
                 write_json(told, list(known.values()))
     rows = [known[one.name] for one in APPLICATIONS if one.name in known]
     if page is not None:
-        own = {one.name for one in APPLICATIONS if one.own_choice}
-        rewrite(
-            page, (("seventeen", [r for r in rows if r.name not in own]), ("four", [r for r in rows if r.name in own]))
-        )
+        tables = {one.name: one.table for one in APPLICATIONS}
+        kept = {table: [row for row in rows if tables[row.name] == table] for table in dict.fromkeys(tables.values())}
+        rewrite(page, [(table, found) for table, found in kept.items() if found])
 
 
 if __name__ == "__main__":
