@@ -90,12 +90,14 @@ def _shares(sizes: Sequence[int], count: int) -> Iterator[tuple[int, ...]]:
 
 def arranged(rows: Sequence[Row], choose: Choose, what: str) -> list[Row] | None:
     """The rows in some order; None for too many orders."""
-    options: list[list[Row]] = []
-    for option in _orders(sorted(rows, key=canonical)):
-        options.append(option)
-        if len(options) > MOST:
+    ordered = sorted(rows, key=canonical)
+    ways, placed = 1, 0
+    for size in (len(list(group)) for _, group in groupby(ordered)):
+        placed += size
+        ways *= comb(placed, size)
+        if ways > MOST:
             return None
-    return options[_number(len(options), choose, what)]
+    return ordered if ways == 1 else list(_orders(ordered))[_number(ways, choose, what)]
 
 
 def _orders(rows: list[Row]) -> Iterator[list[Row]]:
