@@ -34,9 +34,10 @@ OWN = "each its own"
 
 AUDITED = (*LEVELS, OWN)
 COMBINATIONS = tuple(
-    Heuristics(index, window, concretize, stronger)
+    Heuristics(index, window, concretize, stronger, straight=False)
     for index, window, concretize, stronger in product((True, False), (None, 1, 8), (True, False), (True, False))
 )
+"""Ways to search: what goes straight is compared with these in `test_straight`."""
 RUNS = 2
 """Combinations that each seed is audited under, at one level and in one kind of order."""
 

@@ -272,7 +272,6 @@ REFUSED = [
     ("mysql", "SELECT DATE '2020-01-01' + 1", None, "operator + on date and int"),
     ("mysql", "UPDATE LOW_PRIORITY t SET id = 1", None, "LOW_PRIORITY"),
     ("mysql", "DELETE QUICK FROM t", None, "DELETE QUICK"),
-    ("mysql", "SELECT SQL_NO_CACHE id FROM t", None, "SELECT modifier in SELECT"),
     ("mysql", "SELECT id FROM t USE INDEX (x)", None, "index hint in TABLE"),
     ("mysql", "INSERT INTO t (id, b) VALUES (1, id)", None, "column reference in VALUES"),
     ("oracle", "SELECT 1", None, "dialect oracle"),

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
 from sql_semantics.frontend import binding, read_schema
 from sql_semantics.frontend.definitions import schema
+from sql_semantics.frontend.definitions.forgetting import NOTHING_FORGOTTEN
 from sql_semantics.frontend.names.scope import Context, Parameters
 from sql_semantics.frontend.text.syntax import Node, parse_one
 from sql_semantics.ir.schema import Catalog
@@ -79,7 +80,7 @@ HARMLESS = {
 def bind_tree(tree: Node, tables: Catalog) -> None:
     dialect = Dialect("postgres")
     if isinstance(tree, exp.Create):
-        schema._statement(tree, dict(tables.tables), dialect, "", [])
+        schema._statement(tree, dict(tables.tables), dialect, "", [], NOTHING_FORGOTTEN, {})
     else:
         binding._BINDERS[type(tree)](tree, Context(tables, dialect, Parameters({})))
 

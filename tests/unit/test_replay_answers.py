@@ -108,7 +108,7 @@ def test_what_an_aborted_transaction_was_answered() -> None:
 
 
 def test_unusable_logs() -> None:
-    with pytest.raises(LogError, match='transaction "a", statement 1: '):
+    with pytest.raises(LogError, match="transaction 'a', statement 1: "):
         judged(log_of(transaction("a", read(1, "x"))), "snapshot", ("a", 0))
     with pytest.raises(LogError, match="no table named"):
         judged(log_of(transaction("a", "SELECT * FROM nowhere")), "snapshot", ("a", 0))
