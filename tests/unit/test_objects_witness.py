@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from troubadour.cli.audit import audit
-from troubadour.cli.verify import verify
+from troubadour.cli.main import cli
 from troubadour.formats import read_either
 from troubadour.formats.entries import RawHeader, RawTransaction
 from troubadour.formats.objects.read import ObjectLogReader
@@ -58,7 +58,7 @@ def by_time(folder: Path, path: Path, level: str) -> tuple[int, str]:
     witness = folder / "witness.json"
     fields = {"format": "troubadour-witness", "version": 1, "log": log_of(path).digest, "isolation": level}
     witness.write_text(json.dumps({**fields, "order": [], "views": [], "by": "timestamps"}))
-    result = CliRunner().invoke(verify, [str(path), str(witness)])
+    result = CliRunner().invoke(cli, ["verify", str(path), str(witness)])
     return result.exit_code, result.output
 
 
@@ -114,11 +114,11 @@ def test_adding_never_conflicts(tmp_path: Path) -> None:
 def test_an_audit_s_witness_is_judged(tmp_path: Path) -> None:
     path, witness = write(tmp_path, *SKEW), tmp_path / "witness.json"
     assert CliRunner().invoke(audit, [str(path), "--witness", str(witness)]).exit_code == 0
-    assert CliRunner().invoke(verify, [str(path), str(witness)]).exit_code == 0
+    assert CliRunner().invoke(cli, ["verify", str(path), str(witness)]).exit_code == 0
     spoilt = json.loads(witness.read_text())
     spoilt["views"][2]["state"] = 0
     witness.write_text(json.dumps(spoilt))
-    result = CliRunner().invoke(verify, [str(path), str(witness)])
+    result = CliRunner().invoke(cli, ["verify", str(path), str(witness)])
     assert result.exit_code == 1 and result.output.startswith("refused at transaction 't3': observation: ")
 
 
