@@ -220,24 +220,13 @@ class Versions:
         at = place
         while at and commits[at - 1] > write.start:
             at -= 1
-            if overlap(writes[at], write):
+            if _overlap(writes[at], write):
                 yield writes[at], write
         at = place + 1
         while at < len(writes) and commits[at] - self._span <= write.commit:
-            if overlap(write, writes[at]):
+            if _overlap(write, writes[at]):
                 yield write, writes[at]
             at += 1
-
-    def all_conflicts(self) -> Iterator[tuple[Write, Write]]:
-        """Every pair that overlaps."""
-        for later in range(1, len(self.writes)):
-            at, write = later, self.writes[later]
-            if self._kind == "set":
-                return
-            while at and self.commits[at - 1] > write.start:
-                at -= 1
-                if overlap(self.writes[at], write):
-                    yield self.writes[at], write
 
     def between(self, place: int) -> tuple[int, int | None]:
         """The moments between which a snapshot may be another one for the write at a place: from its commit, up to the
@@ -301,6 +290,6 @@ def _after(places: set[int], group: list[Write], value: tuple[Any, ...], *, all_
     return found
 
 
-def overlap(one: Write, other: Write) -> bool:
+def _overlap(one: Write, other: Write) -> bool:
     """Whether two writes are in conflict: neither may have committed before the other one started."""
     return one.certain and other.certain and not (one.commit <= other.start or other.commit <= one.start)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from troubadour.model.breaches import SHOWN, Axiom, Breach, Breaches, Writer
@@ -194,30 +195,25 @@ class Ledger:
             "EXT": len(self.wrong),
             "NOCONFLICT": len(self.conflicts),
         }
-        found = sorted(self._all(), key=lambda one: (self._end(one[0]), one[0], one[1]))
-        return Breaches(self.count(), tuple(one[2]() for one in found[:shown]), by_axiom)
+        found = sorted(self._all(), key=lambda one: (self._end(one[0]), one[0]))
+        return Breaches(self.count(), tuple(breach() for _, breach in found[:shown]), by_axiom)
 
     def _end(self, number: int) -> int:
         _, start, commit = self.known[number]
         return commit if commit is not None else start if start is not None else 0
 
-    def _all(self) -> Iterator[tuple[int, int, Callable[[], Breach]]]:
-        order = 0
+    def _all(self) -> Iterator[tuple[int, Callable[[], Breach]]]:
+        """The transaction of each violation, and what makes it: few of many are told."""
         for number in self.late:
-            order += 1
-            yield number, order, lambda number=number: self.of_session(number)  # type: ignore[misc]
+            yield number, partial(self.of_session, number)
         for number in self.gaps:
-            order += 1
-            yield number, order, lambda number=number: self.of_gap(number)  # type: ignore[misc]
+            yield number, partial(self.of_gap, number)
         for at in range(len(self.faults)):
-            order += 1
-            yield self.faults[at][0], order, lambda at=at: self.of_fault(at)  # type: ignore[misc]
+            yield self.faults[at][0], partial(self.of_fault, at)
         for number, cell in self.wrong:
-            order += 1
-            yield number, order, lambda number=number, cell=cell: self.of_read(number, cell)  # type: ignore[misc]
+            yield number, partial(self.of_read, number, cell)
         for conflict in self.conflicts:
-            order += 1
-            yield conflict[0], order, lambda conflict=conflict: self.of_conflict(conflict)  # type: ignore[misc]
+            yield conflict[0], partial(self.of_conflict, conflict)
 
     def _breach(
         self, axiom: Axiom, number: int, cell: Cell | None, expected: Any, observed: Any, **more: Any
