@@ -8,29 +8,29 @@ from troubadour.model.breaches import Breach
 
 def told(breach: Breach) -> str:
     """One violation, in a sentence."""
-    who, key = breach.transaction, f"{breach.object}({shown(breach.key)})"
+    id, key = breach.transaction, f"{breach.object}({shown(breach.key)})"
     expected, observed = (_shown(one) for one in (breach.expected, breach.observed))
     match breach.axiom:
         case "SESSION" if breach.expected_writer is not None:
             before = breach.expected_writer.transaction
             return (
-                f"{who} started at {breach.start}, and {before}, which its session committed before, only committed at "
+                f"{id} started at {breach.start}, and {before}, which its session committed before, only committed at "
                 f"{breach.expected}"
             )
         case "SESSION":
-            return f"{who} is number {breach.observed} of its session, where {breach.expected} was to come"
+            return f"{id} is number {breach.observed} of its session, where {breach.expected} was to come"
         case "INT":
-            return f"{who} read {observed} of {key}, of which it had left or read {expected}"
+            return f"{id} read {observed} of {key}, of which it had left or read {expected}"
         case "NOCONFLICT":
             other = breach.observed_writer
             assert other is not None
             return (
-                f"{who} ({breach.start} to {breach.commit}) and {other.transaction} ({other.start} to {other.commit}) "
+                f"{id} ({breach.start} to {breach.commit}) and {other.transaction} ({other.start} to {other.commit}) "
                 f"both wrote {key}"
             )
     writer, source = breach.expected_writer, breach.observed_writer
     by = "at first" if writer is None else f"as {writer.transaction} left it ({_interval(writer.start, writer.commit)})"
-    text = f"{who} ({_interval(breach.start, breach.commit)}) read {observed} of {key}, which held {expected} {by}"
+    text = f"{id} ({_interval(breach.start, breach.commit)}) read {observed} of {key}, which held {expected} {by}"
     if source is None:
         return text
     return (
