@@ -13,18 +13,9 @@ def check_timestamps(problem: Problem) -> None:
     """Raises LogError where a committed transaction that writes lacks a timestamp by which its level orders it."""
     for item in problem.committed:
         level, times = problem.levels[item], problem.times[item]
-        missing = missing_timestamp(level, times.start, times.commit)
+        missing = level.missing_timestamp(times.start, times.commit)
         if missing is not None and _writes(problem, item):
             raise LogError(untimed(problem.transaction(item).id, missing, level))
-
-
-def missing_timestamp(level: Level, start: int | None, commit: int | None) -> str | None:
-    """The name of a timestamp that a writer at a level needs and that is not there; None for none."""
-    if not level.ordered:
-        return None
-    if commit is None:
-        return "commit"
-    return "start" if start is None and level.horizon.at_start else None
 
 
 def untimed(id: TransactionId, missing: str, level: Level) -> str:

@@ -107,6 +107,14 @@ class Level:
         """Whether NWC holds, in whichever form."""
         return self.conflict is not Conflict.NEVER
 
+    def missing_timestamp(self, start: int | None, commit: int | None) -> str | None:
+        """The name of a timestamp that a transaction that writes needs and does not have; None for none."""
+        if not self.ordered:
+            return None
+        if commit is None:
+            return "commit"
+        return "start" if start is None and self.horizon.at_start else None
+
 
 _LEVELS = (
     Level(

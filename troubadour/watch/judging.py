@@ -76,9 +76,7 @@ class ByTimestamps:
             return
         writes = any(one[0] != "r" for one in raw.ops or ())
         if raw.status == "committed" and writes:
-            missing = "commit" if raw.commit is None else None
-            if missing is None and raw.start is None and self._level.horizon.at_start:
-                missing = "start"
+            missing = self._level.missing_timestamp(raw.start, raw.commit)
             if missing is not None:
                 raise BadEntry(f"it writes, and has no {missing!r} timestamp", transaction=raw.id)
         self._intents.pop(named, None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from troubadour.audit.untimed import missing_timestamp, untimed
+from troubadour.audit.untimed import untimed
 from troubadour.facts.objects.accesses import column, ranks
 from troubadour.facts.objects.names import shown
 from troubadour.isolation.advice import advice
@@ -59,7 +59,7 @@ def check_writers(log: ObjectLog, level: Level) -> None:
     for place, (status, start, commit) in enumerate(zip(log.statuses, log.starts, log.commits, strict=True)):
         if status != COMMITTED or (start != MISSING and commit != MISSING):
             continue
-        missing = missing_timestamp(level, *(None if time == MISSING else time for time in (start, commit)))
+        missing = level.missing_timestamp(*(None if time == MISSING else time for time in (start, commit)))
         if missing is None:
             continue
         if any(log.kinds[at] != READ for at in range(log.first[place], log.first[place + 1])):
