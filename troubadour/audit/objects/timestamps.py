@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -118,7 +119,7 @@ class _Refutation:
         )
 
     def _weighed(self) -> Iterator[tuple[int, Breach, set[int], Cell | None]]:
-        """The first violation of each axiom: the prefix that has it, and who is in its core."""
+        """The first violation of each axiom: the prefix that has it, and the transactions in its core."""
         ledger, rank = self._ledger, self._rank
         if ledger.faults:
             at = min(range(len(ledger.faults)), key=lambda one: rank[ledger.faults[one][0]])
@@ -134,22 +135,20 @@ class _Refutation:
             yield weight, ledger.of_read(number, cell), self._core(number, cell), cell
 
     def _of_session(self) -> tuple[int, Breach, set[int], Cell | None]:
-        found: list[tuple[int, Breach, set[int]]] = []
         rank, ledger = self._rank, self._ledger
-        for mine in ledger.sessions.values():
-            for at, (_, number, start, _, _) in enumerate(mine):
-                if number not in ledger.late:
-                    continue
-                for _, before, _, commit, _ in mine[:at]:
-                    if commit > start:
-                        weight = max(rank[before], rank[number])
-                        if not found or weight < found[0][0]:
-                            found[:] = [(weight, ledger.of_session(number, before), {before, number})]
-        for number in ledger.gaps:
-            if not found or rank[number] < found[0][0]:
-                found[:] = [(rank[number], ledger.of_gap(number), {number})]
-        weight, breach, members = found[0]
-        return weight, breach, members, None
+        late = (
+            (max(rank[before], rank[number]), number, before)
+            for mine in ledger.sessions.values()
+            for at, (_, number, start, _, _) in enumerate(mine)
+            if number in ledger.late
+            for _, before, _, commit, _ in mine[:at]
+            if commit > start
+        )
+        gaps = ((rank[number], number, None) for number in ledger.gaps)
+        weight, number, other = min(chain(late, gaps), key=lambda one: one[0])
+        if other is None:
+            return weight, ledger.of_gap(number), {number}, None
+        return weight, ledger.of_session(number, other), {other, number}, None
 
     def _first_read(self) -> tuple[int, int, Cell]:
         """The read that the shortest prefix refutes: others, which come later, may have happened or not."""
