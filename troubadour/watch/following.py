@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -25,8 +25,9 @@ from troubadour.formats.entries import (
     read_header,
     read_transaction,
 )
+from troubadour.isolation.levels import LEVELS
 from troubadour.timestamps.ledger import Rules
-from troubadour.watch.judging import ByAudits, ByTimestamps, Event, level_of
+from troubadour.watch.judging import ByAudits, ByTimestamps, Event
 from troubadour.watch.sources import Batch, Growing, Piped, Posted, Source
 
 STATUS = 5.0
@@ -184,10 +185,9 @@ class Following:
     def _is_over(self, source: Source) -> bool:
         if source.ended:
             return True
-        number = source.segment if isinstance(source, Growing) else None
-        if number is None:
+        if not isinstance(source, Growing):
             return False
-        return number < len(self.segments) and self.segments[number].ended
+        return source.segment < len(self.segments) and self.segments[source.segment].ended
 
     def _take(self, batch: Batch, name: str) -> Iterator[Event]:
         while len(self.segments) <= batch.segment:
@@ -248,15 +248,13 @@ class Following:
         if self._header is not None:
             return
         self._header = header
-        level = level_of(self._plan.isolation or header.isolation)
+        level = LEVELS.get(self._plan.isolation or header.isolation or "")
         unknown = any(isinstance(one, str) for one in header.initial.values())
         if header.objects is None or level is None or not level.ordered or unknown:
             self._by_audits()
         else:
-            rules = self._plan.rules
-            self._judge = ByTimestamps(
-                header, level, Rules(level.horizon.latest, rules.visible, rules.gaps), self._plan.patience
-            )
+            rules = replace(self._plan.rules, serial=level.horizon.latest)
+            self._judge = ByTimestamps(header, level, rules, self._plan.patience)
 
     def _by_audits(self) -> ByAudits:
         options = [] if self._plan.isolation is None else ["--isolation", self._plan.isolation]

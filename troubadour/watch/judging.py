@@ -19,8 +19,9 @@ import msgspec
 from troubadour.formats.entries import BadEntry, RawHeader, RawTransaction
 from troubadour.formats.objects.initial import ObjectInitial
 from troubadour.formats.objects.read import ObjectLogReader
-from troubadour.isolation.levels import LEVELS, Level
+from troubadour.isolation.levels import Level
 from troubadour.model.bounds import PARENT
+from troubadour.model.breaches import Breach
 from troubadour.model.log import TransactionId
 from troubadour.model.objects import KINDS, READ
 from troubadour.timestamps.ledger import Ledger, Rules, Stamped
@@ -50,13 +51,11 @@ class ByTimestamps:
         self._level, self._patience, self._clock = level, patience, clock
         self.ledger = Ledger(self._types, tuple(header.objects), self._first, rules)
         self._pending: dict[tuple[int, Cell], float] = {}
-        self._told: set[tuple[int, Cell]] = set()
         self._ids: set[tuple[type, TransactionId]] = set()
         self._intents: dict[tuple[type, TransactionId], RawTransaction] = {}
         self._latest: dict[str | int, int] = {}
-        self._counts = [0, 0, 0]
+        self._faults_told = self._conflicts_told = 0
         self._sessions_told: set[int] = set()
-        self._gaps_told: set[int] = set()
         self.transactions = self.flips = self.late = 0
 
     def add_initial(self, line: Any) -> None:
@@ -120,20 +119,18 @@ class ByTimestamps:
                 "after": None if since is None else round(now - since, 4),
                 "final": False,
             }
-            self._told.discard(at)
         yield from self._certain()
 
     def _certain(self) -> Iterator[Event]:
         """What no later transaction mends."""
         ledger = self.ledger
-        faults, conflicts, _ = self._counts
-        for at in range(faults, len(ledger.faults)):
+        for at in range(self._faults_told, len(ledger.faults)):
             yield _violation(ledger.of_fault(at), final=True)
-        self._counts[0] = len(ledger.faults)
-        if len(ledger.conflicts) > conflicts:
-            for conflict in [*ledger.conflicts][conflicts:]:
+        self._faults_told = len(ledger.faults)
+        if len(ledger.conflicts) > self._conflicts_told:
+            for conflict in [*ledger.conflicts][self._conflicts_told :]:
                 yield _violation(ledger.of_conflict(conflict), final=True)
-            self._counts[1] = len(ledger.conflicts)
+            self._conflicts_told = len(ledger.conflicts)
         if len(ledger.late) > len(self._sessions_told):
             for number in ledger.late.keys() - self._sessions_told:
                 self._sessions_told.add(number)
@@ -146,7 +143,6 @@ class ByTimestamps:
             if now - since < self._patience:
                 break
             del self._pending[at]
-            self._told.add(at)
             yield _violation(self.ledger.of_read(*at), final=False)
 
     def closed(self) -> Iterator[Event]:
@@ -194,7 +190,7 @@ class ByTimestamps:
         return tuple(value or ()) if kind == "list" else value
 
 
-def _violation(breach: Any, *, final: bool) -> Event:
+def _violation(breach: Breach, *, final: bool) -> Event:
     return {"kind": "violation", **msgspec.to_builtins(breach), "final": final}
 
 
@@ -208,7 +204,7 @@ class ByAudits:
         self._begun = self._next = 0.0
         self._grown = False
         self._told: tuple[Any, Any] | None = None
-        self.transactions = self.violations = 0
+        self.transactions = 0
 
     def grown(self, transactions: int) -> None:
         """So many transactions more are there."""
@@ -260,7 +256,6 @@ class ByAudits:
                 self._told = None
             return
         self._told = found
-        self.violations += 1
         names = ("isolation", "failing_transaction", "core", "anomaly", "explanation", "verified_prefix")
         yield {"kind": "violation", **{name: verdict[name] for name in names}, "final": False}
 
@@ -277,8 +272,3 @@ class ByAudits:
 
 
 _AUDIT = "from troubadour.cli.main import main; main()"
-
-
-def level_of(name: str | None) -> Level | None:
-    """The level by its name; None where there is none."""
-    return None if name is None else LEVELS.get(name)

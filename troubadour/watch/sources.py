@@ -100,7 +100,7 @@ class Growing:
         """`offset`: bytes that were read before. Raises OSError."""
         self.name = path
         self._segments = segments
-        self._file: BinaryIO = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed when it is let go of
+        self._file = _opened(path)
         self._lines = Lines(next(segments) if segment is None else segment)
         self._file.seek(offset)
         self.taken = offset
@@ -133,7 +133,7 @@ class Growing:
     def _renew(self) -> Iterator[Batch]:
         yield from self._lines.rest()
         self._file.close()
-        self._file = Path(self.name).open("rb", buffering=0)  # noqa: SIM115
+        self._file = _opened(self.name)
         self._lines = Lines(next(self._segments))
         self.taken = 0
 
@@ -145,6 +145,10 @@ class Growing:
     def close(self) -> None:
         """Let go of it."""
         self._file.close()
+
+
+def _opened(path: str) -> BinaryIO:
+    return Path(path).open("rb", buffering=0)
 
 
 class Piped:
