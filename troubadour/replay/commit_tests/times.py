@@ -231,10 +231,7 @@ class Timeline:
         _of(self._sent, times.clock).append(position, times.sent)
         if times.sent is not None:
             insort(self._by_sent.setdefault(times.clock, []), (times.sent, position))
-        if real_time:
-            self._strict_start.append(position, times.start)
-            _of(self._strict_invoked, times.clock).append(position, times.invoked)
-        if ordered and times.commit is None:
+        if real_time or (ordered and times.commit is None):
             self._strict_start.append(position, times.start)
             _of(self._strict_invoked, times.clock).append(position, times.invoked)
         elif ordered:

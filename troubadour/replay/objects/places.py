@@ -149,19 +149,17 @@ Found = tuple[int, str, str]
 def overtaken(times: Times, asks: Asks) -> Iterator[Found]:
     """Strict transactions placed before others that real time puts first."""
     text = "it was over before another began, but comes after it"
-    untimed = asks.ordered & (times.commit == MISSING)
-    starts = _highest(np.where(asks.real_time | untimed, times.start, MISSING))
+    strict = asks.real_time | (asks.ordered & (times.commit == MISSING))
+    starts = _highest(np.where(strict, times.start, MISSING))
     yield from first_at((times.commit != MISSING) & (_before(starts) > times.commit), "real-time", text)
     for mine in _clocks(times.clock):
-        invoked = _highest(np.where(asks.real_time & mine, times.invoked, MISSING))
+        invoked = _highest(np.where(strict & mine, times.invoked, MISSING))
         late = mine & (times.returned != MISSING) & (_before(invoked) > times.returned)
         yield from first_at(late, "real-time", text)
         # those in the order of their commits follow by clients' times only where one of the two has none
-        own = asks.ordered & mine
-        for has in (own & (times.commit == MISSING), own):
-            begun = _highest(np.where(has, times.invoked, MISSING))
-            late = mine & (times.returned != MISSING) & (_before(begun) > times.returned)
-            yield from first_at(late & (times.commit == MISSING) if has is own else late, "real-time", text)
+        ordered = _highest(np.where(asks.ordered & mine, times.invoked, MISSING))
+        late = mine & (times.commit == MISSING) & (times.returned != MISSING) & (_before(ordered) > times.returned)
+        yield from first_at(late, "real-time", text)
         asked = _highest(np.where(asks.at_start & mine, times.asked, MISSING))
         without = np.where(asks.at_start & mine & (times.start == MISSING), times.asked, MISSING)
         bound = np.where(times.commit == MISSING, _before(asked), _before(_highest(without)))
