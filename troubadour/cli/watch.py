@@ -24,7 +24,7 @@ from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from troubadour.watch.following import Following
+    from troubadour.watch.following import Following, Plan
 
 _UNUSABLE = 2
 
@@ -119,7 +119,7 @@ def watch(
             unusable = str(error)
         finally:
             following.close()
-        sys.exit(_concluded(following, plan.isolation, (ties, gaps), memory, unusable))
+        sys.exit(_concluded(following, plan, unusable))
 
 
 def _folder(stack: ExitStack, spill: Path | None, resume: Path | None) -> Path:
@@ -149,9 +149,7 @@ class _Closing(Request):
         Request._print(self, verdict, log)
 
 
-def _concluded(
-    following: Following, isolation: str | None, rules: tuple[str, str], memory: int | None, unusable: str | None
-) -> int:
+def _concluded(following: Following, plan: Plan, unusable: str | None) -> int:
     """Audit the whole log, and tell; the exit status."""
     from troubadour.watch.following import line_of
 
@@ -160,12 +158,12 @@ def _concluded(
     bad, paths = following.bad, tuple(map(str, following.paths))
     following.forget()
     gc.collect()
-    bounds = Bounds(None, memory)
+    bounds = Bounds(None, plan.memory)
     shown = Shown("json", color=False, explain="full", quiet=True, stats=False, report=None, reproduce=None)
-    judging = Judging((), 0, unobserved=False, asks=False, dsn=None, visible=rules[0] == "visible",
-                      gaps=rules[1] == "violation")  # fmt: skip
+    rules = plan.rules
+    judging = Judging((), 0, unobserved=False, asks=False, dsn=None, visible=rules.visible, gaps=rules.gaps)
     request = _Closing(
-        paths, None, isolation, "search", shown, None, None, (True, 8, True, True, True), bounds,
+        paths, None, plan.isolation, "search", shown, None, None, (True, 8, True, True, True), bounds,
         Account(None, required=False), Survey(wanted=False, lattice=None), judging, bad,
     )  # fmt: skip
     reason, status, out = unusable, _UNUSABLE, ""
