@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sql_semantics.errors import SchemaError, UnknownTable
-from troubadour.cli.common import emit, load, load_either, pass_on, refuse
+from troubadour.cli.common import FORM, emit, load, load_either, memory_option, pass_on, refuse, timeout_option
 from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, Work, supervise
 from troubadour.isolation.levels import LEVELS
@@ -54,19 +54,9 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     metavar="DIR",
     help="Write a text and a drawing for each kind of anomaly here, and results.edn.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Give up (exit 3) after this long, reading included.",
-)
-@click.option(
-    "--memory",
-    type=click.IntRange(min=1),
-    metavar="MIB",
-    help="Give up (exit 3) rather than use more memory than this.",
-)
+@FORM
+@timeout_option("Give up (exit 3) after this long, reading included.")
+@memory_option("Give up (exit 3) rather than use more memory than this.")
 @from_option
 def anomalies(
     logs: tuple[str, ...],

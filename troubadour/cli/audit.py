@@ -14,18 +14,23 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import (
+    FORM,
     Report,
     as_sql,
     colored,
     emit,
+    gaps_option,
     library_of,
     load,
     load_either,
+    memory_option,
     opened,
     pass_on,
     progress_bar,
     refuse,
     refuse_log,
+    ties_option,
+    timeout_option,
     warn,
 )
 from troubadour.cli.importing import as_logs, from_option
@@ -64,7 +69,7 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     show_default=True,
     help="Whether commit times only hint at the order of transactions, or bind it.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@FORM
 @click.option(
     "--explain",
     type=click.Choice(["brief", "full"]),
@@ -93,18 +98,8 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     "a microsecond each on an idle machine, the same on every machine) and CPU seconds.",
 )
 @click.option("--quiet", is_flag=True, help="Print the verdict on one line, and no progress.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Stop after this many seconds, reading included: undecided (exit 3).",
-)
-@click.option(
-    "--memory",
-    type=click.IntRange(min=1),
-    metavar="MIB",
-    help="Stop rather than use more memory than this: undecided (exit 3).",
-)
+@timeout_option("Stop after this many seconds, reading included: undecided (exit 3).")
+@memory_option("Stop rather than use more memory than this: undecided (exit 3).")
 @click.option(
     "--max-staleness",
     type=click.IntRange(min=0),
@@ -165,22 +160,11 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     is_flag=True,
     help="Call a log correct even if it has no observation: no row, no count, no error.",
 )
-@click.option(
-    "--ties",
-    type=click.Choice(["either", "visible"]),
-    default="either",
-    show_default=True,
-    help="At the levels by timestamps, for logs of operations: equal timestamps stand in either order, or a commit at "
-    "the moment of a start is seen.",
+@ties_option(
+    "At the levels by timestamps, for logs of operations: equal timestamps stand in either order, or a commit at "
+    "the moment of a start is seen."
 )
-@click.option(
-    "--session-gaps",
-    "gaps",
-    type=click.Choice(["note", "violation"]),
-    default="note",
-    show_default=True,
-    help="At the levels by timestamps, for logs of operations: what a number that is missing in a session is.",
-)
+@gaps_option("At the levels by timestamps, for logs of operations: what a number that is missing in a session is.")
 @click.option(
     "--ask-engine",
     is_flag=True,

@@ -1,4 +1,4 @@
-"""What the subcommands share: reading logs, refusing input, progress. Knows no verdicts."""
+"""What the subcommands share: options, reading logs, refusing input, progress. Knows no verdicts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -23,8 +23,41 @@ if TYPE_CHECKING:
     from troubadour.cli.supervision import Ended
     from troubadour.model.objects import ObjectLog
 
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+FORM = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+
 _LONGEST = 480
 _LONGEST_LOOKED_AT = 1 << 16
+
+
+def timeout_option(help: str) -> Callable[[Decorated], Decorated]:
+    """``--timeout SECONDS``, none by default."""
+    return click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help=help)
+
+
+def memory_option(help: str) -> Callable[[Decorated], Decorated]:
+    """``--memory MIB``, without a bound by default."""
+    return click.option("--memory", type=click.IntRange(min=1), metavar="MIB", help=help)
+
+
+def ties_option(help: str) -> Callable[[Decorated], Decorated]:
+    """``--ties``, for what is judged by timestamps."""
+    return click.option(
+        "--ties", type=click.Choice(["either", "visible"]), default="either", show_default=True, help=help
+    )
+
+
+def gaps_option(help: str) -> Callable[[Decorated], Decorated]:
+    """``--session-gaps``, for what is judged by timestamps, the parameter `gaps`."""
+    return click.option(
+        "--session-gaps",
+        "gaps",
+        type=click.Choice(["note", "violation"]),
+        default="note",
+        show_default=True,
+        help=help,
+    )
 
 
 class CannotRecord(click.ClickException):

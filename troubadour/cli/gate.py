@@ -15,7 +15,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from troubadour.cli.common import colored, emit, refuse, warn
+from troubadour.cli.common import FORM, colored, emit, refuse, warn
 from troubadour.cli.supervision import ended_by_signals
 from troubadour.gate.discover import NothingFound, find_logs
 from troubadour.gate.findings import Finding, Outcome, exit_status
@@ -66,7 +66,7 @@ _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
     metavar="DIR",
     help="Keep each log's verdict, messages and witness in a folder of its own here.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@FORM
 def gate(
     paths: tuple[str, ...],
     config: Path | None,

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
-from troubadour.cli.common import emit, refuse
+from troubadour.cli.common import Decorated, emit, refuse
 from troubadour.model.log import LogError
 
 NAMES = ("elle", "chronos", "dbcop", "polysi", "cobra", "awdit")
 """As `troubadour.formats.histories.FORMATS`, which is not imported before it is needed."""
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def from_option(command: Decorated) -> Decorated:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from troubadour.cli.common import colored, emit, library_of, pass_on, progress_bar, refuse
+from troubadour.cli.common import FORM, colored, emit, library_of, pass_on, progress_bar, refuse
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.formats import read_log
 from troubadour.model.log import Log
@@ -96,7 +96,7 @@ def _bound(context: click.Context, parameter: click.Parameter, given: str | None
     metavar="LOG",
     help="Write the log of a refutation here.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@FORM
 def check_command(
     model: str,
     level: str | None,

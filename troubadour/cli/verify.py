@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import as_sql, emit, load_either, opened, pass_on, refuse, refuse_log
+from troubadour.cli.common import as_sql, emit, load_either, opened, pass_on, refuse, refuse_log, timeout_option
 from troubadour.cli.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.coverage.allowing import listed, not_allowed
@@ -39,12 +39,7 @@ MEMORY = 2048
     help="As in `troubadour audit`: statements with this construct, or with 'all' any, need not be judged.",
 )
 @from_option
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Stop after this many seconds (exit 2). Default: no limit.",
-)
+@timeout_option("Stop after this many seconds (exit 2). Default: no limit.")
 @click.option(
     "--memory",
     type=click.IntRange(min=100),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from troubadour.cli.audit import Account, Judging, Request, Shown, Survey
-from troubadour.cli.common import emit, pass_on, refuse
+from troubadour.cli.common import emit, gaps_option, memory_option, pass_on, refuse, ties_option
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
@@ -42,7 +42,7 @@ _UNUSABLE = 2
     metavar="SECONDS",
     help="Tell of a read that is wrong when it has been so for so long: what it read may still come.",
 )
-@click.option("--memory", type=click.IntRange(min=1), metavar="MIB", help="Use no more memory than this.")
+@memory_option("Use no more memory than this.")
 @click.option(
     "--spill",
     type=click.Path(file_okay=False, path_type=Path),
@@ -63,10 +63,8 @@ _UNUSABLE = 2
     help="A log that has not grown for so long has ended. Default: it ends with its `end` line, with the end of "
     "standard input, with SIGINT or SIGTERM.",
 )
-@click.option("--ties", type=click.Choice(["either", "visible"]), default="either", show_default=True,
-              help="As of `audit`.")  # fmt: skip
-@click.option("--session-gaps", "gaps", type=click.Choice(["note", "violation"]), default="note", show_default=True,
-              help="As of `audit`.")  # fmt: skip
+@ties_option("As of `audit`.")
+@gaps_option("As of `audit`.")
 def watch(
     logs: tuple[str, ...],
     isolation: str | None,
