@@ -5,10 +5,8 @@ Whatever the file, an audit ends with a verdict, or with exit status 2 and one l
 not know which of them is right.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import struct
@@ -16,12 +14,21 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from traceback import format_exc
 
-from tests.property.fuzz_logs import STATUS, Text, bytes_changed, ended, json_changed, lines_changed
+from tests.property.fuzz_logs import (
+    STATUS,
+    Found,
+    Text,
+    bytes_changed,
+    campaign,
+    ended,
+    json_changed,
+    lines_changed,
+    misworded,
+)
 from tests.property.object_logs import KINDS, random_log
 
 BLOCK = 50
@@ -162,16 +169,13 @@ def fault(path: Path, form: str | None, level: str) -> tuple[int, str | None]:
         status, out, err = ended(["audit", "--format", "json", *source, "--isolation", level, str(path)])
     except Exception:  # noqa: BLE001 - a traceback is what is looked for
         return 70, format_exc()
-    if status == 2:
-        if out or not err.endswith("\n") or err.count("\n") != 1 or len(err) > 700 or "Traceback" in err:
-            return status, f"no single line: {out[:200]!r} {err[-900:]!r}"
-        return status, None
-    if status not in STATUS.values() or err:
-        return status, f"status {status}: {err[-1500:]}"
+    wrong = misworded(status, out, err, 700)
+    if wrong is not None or status == 2:
+        return status, wrong
     return status, None if STATUS[json.loads(out)["verdict"]] == status else f"status {status} and {out[:300]}"
 
 
-def run(seeds: Sequence[int]) -> tuple[Counter[str], list[str]]:
+def run(seeds: Sequence[int]) -> Found:
     """Counts by change and exit status, and what went wrong."""
     counts: Counter[str] = Counter()
     faults: list[str] = []
@@ -190,32 +194,11 @@ def run(seeds: Sequence[int]) -> tuple[Counter[str], list[str]]:
     return counts, faults
 
 
-def main() -> int:
-    """The campaign; its exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=20_000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--show", type=int)
-    given = parser.parse_args()
-    if given.show is not None:
-        what, _, text = history_of(given.show)
-        print(what, file=sys.stderr)
-        sys.stdout.buffer.write(text)
-        return 0
-    end = given.first + given.histories
-    blocks = [range(at, min(at + BLOCK, end)) for at in range(given.first, end, BLOCK)]
-    counts: Counter[str] = Counter()
-    faults = 0
-    with ProcessPoolExecutor(given.jobs) as pool:
-        for found, wrong in pool.map(run, blocks):
-            counts += found
-            faults += len(wrong)
-            for text in wrong:
-                print(text, flush=True)
-    print(dict(sorted(counts.items())), f"{faults} faults")
-    return 1 if faults else 0
+def shown(seed: int) -> tuple[str, bytes]:
+    """What was changed, and the file."""
+    what, _, text = history_of(seed)
+    return what, text
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(campaign("histories", 20_000, shown, run, BLOCK))

@@ -5,7 +5,7 @@
 else, or with one line that says what cannot be used. Does not know which of them is right.
 """
 
-# ruff: noqa: T201
+# ruff: noqa: T201  # a command: it prints
 from __future__ import annotations
 
 import argparse
@@ -73,6 +73,8 @@ STATEMENTS = (
     ";",
 )
 Text = Callable[[random.Random, bytes], bytes]
+Found = tuple[Counter[str], list[str]]
+"""Counts of what was tried, and what went wrong."""
 
 
 @cache
@@ -251,6 +253,16 @@ def ended(arguments: Sequence[str]) -> tuple[int, str, str]:
     return 70, out.getvalue(), err.getvalue()
 
 
+def misworded(status: int, out: str, err: str, longest: int) -> str | None:
+    """What is wrong with an exit status and with what stands beside it: bad input is told in one line, of so many
+    characters at most, and a verdict without any."""
+    if status == 2:
+        if out or not err.endswith("\n") or err.count("\n") != 1 or len(err) > longest or "Traceback" in err:
+            return f"no single line: {out[:200]!r} {err[-900:]!r}"
+        return None
+    return f"status {status}: {err[-1500:]}" if status not in STATUS.values() or err else None
+
+
 def fault(path: Path, level: str | None) -> tuple[int, str | None]:
     """The exit status, and what is wrong with how an audit of the log ended."""
     levels = [] if level is None else ["--isolation", level]
@@ -258,19 +270,16 @@ def fault(path: Path, level: str | None) -> tuple[int, str | None]:
     already = 2 * (resident() >> 20)
     bounds = ["--timeout", str(SECONDS), "--memory", str(MEMORY + already)]
     status, out, err = ended(["audit", "--format", "json", *bounds, *levels, str(path)])
-    if status == 2:
-        if out or not err.endswith("\n") or err.count("\n") != 1 or len(err) > 500 or "Traceback" in err:
-            return status, f"no single line: {out[:200]!r} {err[-900:]!r}"
-        return status, None
-    if status not in STATUS.values() or err:
-        return status, f"status {status}: {err[-1500:]}"
+    wrong = misworded(status, out, err, 500)
+    if wrong is not None or status == 2:
+        return status, wrong
     found = json.loads(out)
     if STATUS[found["verdict"]] != status or out.count("\n") != 1:
         return status, f"status {status} and {out[:300]}"
     return status, None
 
 
-def run(seeds: Sequence[int]) -> tuple[Counter[str], list[str]]:
+def run(seeds: Sequence[int]) -> Found:
     """Counts by exit status and change, and what went wrong."""
     counts: Counter[str] = Counter()
     faults: list[str] = []
@@ -287,21 +296,24 @@ def run(seeds: Sequence[int]) -> tuple[Counter[str], list[str]]:
     return counts, faults
 
 
-def main() -> int:
-    """The campaign; its exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logs", type=int, default=10_000)
+def campaign(
+    things: str, count: int, made: Callable[[int], tuple[str, bytes]], run: Callable[[Sequence[int]], Found], block: int
+) -> int:
+    """The command that tries many things, a `count` by default, a `block` at a time, or shows the one that is `made` of
+    a seed and says what it is; its exit status."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument(f"--{things}", type=int, default=count, dest="count")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", type=int)
     given = parser.parse_args()
     if given.show is not None:
-        what, text = log_of(given.show)
+        what, text = made(given.show)
         print(what, file=sys.stderr)
         sys.stdout.buffer.write(text)
         return 0
-    end = given.first + given.logs
-    blocks = [range(at, min(at + BLOCK, end)) for at in range(given.first, end, BLOCK)]
+    end = given.first + given.count
+    blocks = [range(at, min(at + block, end)) for at in range(given.first, end, block)]
     counts: Counter[str] = Counter()
     faults = 0
     with ProcessPoolExecutor(given.jobs) as pool:
@@ -311,10 +323,10 @@ def main() -> int:
             for text in wrong:
                 print(text, flush=True)
             if not done % 20:
-                print(f"{done * BLOCK:,} logs, {faults} faults", file=sys.stderr, flush=True)
+                print(f"{done * block:,} {things}, {faults} faults", file=sys.stderr, flush=True)
     print(dict(sorted(counts.items())), f"{faults} faults")
     return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(campaign("logs", 10_000, log_of, run, BLOCK))
