@@ -6,11 +6,12 @@ import random
 from itertools import permutations
 
 from sql_semantics.run.queries.ties import MOST, arranged
+from sql_semantics.view import Row
 
 
-def number(rows: list[tuple[int]]) -> list[list[tuple[int]]] | None:
+def number(rows: list[Row]) -> list[list[Row]] | None:
     """All orders that may be chosen; None for too many."""
-    found: list[list[tuple[int]]] = []
+    found: list[list[Row]] = []
     count = 1
     while len(found) < count:
 
@@ -22,7 +23,7 @@ def number(rows: list[tuple[int]]) -> list[list[tuple[int]]] | None:
         one = arranged(rows, choose, "an order")
         if one is None:
             return None
-        found.append([(row[0],) for row in one])  # type: ignore[misc]
+        found.append(one)
     return found
 
 
@@ -30,7 +31,7 @@ def test_every_order_is_an_option_once() -> None:
     rng = random.Random(34)
     seen = set()
     for _ in range(300):
-        rows = [(rng.randrange(rng.choice((1, 2, 5))),) for _ in range(rng.randrange(7))]
+        rows: list[Row] = [(rng.randrange(rng.choice((1, 2, 5))),) for _ in range(rng.randrange(7))]
         right = {tuple(order) for order in permutations(rows)}
         found = number(rows)
         if len(right) > MOST:
