@@ -1,5 +1,5 @@
 """What well-known applications send, each application's statements in one recording: nothing is accused or refused, and
-at least so many of its statements are judged.
+what is not judged is named.
 
 The figures of `make typical` take each statement by itself. Does not know what the statements answer.
 """

@@ -66,18 +66,20 @@ def write_json(path: Path, rows: Sequence[Row]) -> None:
 
 def rewrite(page: Path, tables: Iterable[tuple[str, Sequence[Row]]]) -> None:
     """Put tables between their marks. Raises ValueError where a page has none."""
-    text = page.read_text()
     for name, rows in tables:
-        begin, end = BEGIN.format(name), END.format(name)
-        before, found, rest = text.partition(begin)
-        _, closed, after = rest.partition(end)
-        if not found or not closed:
-            raise ValueError(f"{page} has no {begin}")
         commits = {row.commit for row in rows}
         said = "Measured one by one, each at the commit in its row."
         if len(commits) == 1:
             said = f"Measured at commit `{commits.pop()}`."
         dated = len({row.commit for row in rows}) > 1
-        lines = [begin, said, "", *HEAD, *(row.line(dated=dated) for row in rows), end]
-        text = before + "\n".join(lines) + after
-    page.write_text(text)
+        put(page, name, [said, "", *HEAD, *(row.line(dated=dated) for row in rows)])
+
+
+def put(page: Path, name: str, lines: Sequence[str]) -> None:
+    """Put the lines of one table between its marks. Raises ValueError where the page has none."""
+    begin, end = BEGIN.format(name), END.format(name)
+    before, found, rest = page.read_text().partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"{page} has no {begin}")
+    page.write_text(before + "\n".join([begin, *lines, end]) + after)

@@ -59,8 +59,8 @@ def run(case: Case, folder: Path, addresses: Addresses) -> Ended:
     log = folder / "run.jsonl"
     log.unlink(missing_ok=True)
     schemas = case.engine == "postgres" and any(sent.sql.startswith("CREATE SCHEMA") for sent in case.setup)
-    opened = _postgres_schemas if schemas else _ENGINES[case.engine]
-    with opened(folder, addresses) as (plain, recorded):
+    engine = _postgres_schemas if schemas else _ENGINES[case.engine]
+    with engine(folder, addresses) as (plain, recorded):
         for sent in case.setup:
             _send(plain(), sent)
         try:

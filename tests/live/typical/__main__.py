@@ -15,13 +15,11 @@ from pathlib import Path
 
 import click
 
-from tests.live.applications.page import commit
+from tests.live.applications.page import commit, put
 from tests.live.round_trip.running import Ended, run
 from tests.live.typical.cases import PRODUCTS, statements
 from troubadour.record import EmbeddedPostgres
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
-
-BEGIN, END = "<!-- table typical -->", "<!-- end of table typical -->"
 
 
 def table(results: dict[str, list[Ended]], at: str) -> list[str]:
@@ -56,8 +54,7 @@ def main(engines: tuple[str, ...], page: Path | None) -> None:
     lines = table(results, commit())
     click.echo("\n".join(lines))
     if page is not None:
-        before, _, rest = page.read_text().partition(BEGIN)
-        page.write_text("\n".join([before + BEGIN, *lines, END]) + rest.partition(END)[2])
+        put(page, "typical", lines)
     wrong = [one for found in results.values() for one in found if one.verdict != "correct"]
     for one in wrong:
         click.echo(f"{one.case.name}: {one.verdict}, {one.constructs or one.said}", err=True)
