@@ -75,11 +75,18 @@ class Dialect:
         return self.search_path[0] if self.search_path else self.rules.text.home_schema
 
     @property
+    def sql_modes(self) -> frozenset[str] | None:
+        """What `sql_mode` switches on, in capitals; None where it is not known, or the product has none."""
+        if not self.rules.text.has_sql_modes or self.sql_mode is None:
+            return None
+        return frozenset(mode.strip().upper() for mode in self.sql_mode.split(",") if mode.strip())
+
+    @property
     def lax(self) -> bool:
         """Whether MySQL's `sql_mode` has it store something else in place of what it would refuse (7.1.11)."""
-        if not self.rules.text.has_sql_modes or self.sql_mode is None:
+        modes = self.sql_modes
+        if modes is None:
             return False
-        modes = {mode.strip().upper() for mode in self.sql_mode.split(",")}
         strict = not modes.isdisjoint(("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"))
         return not strict or "ERROR_FOR_DIVISION_BY_ZERO" not in modes
 

@@ -181,9 +181,10 @@ def takes_bare_columns(dialect: Dialect) -> bool:
     is by default)."""
     if not dialect.rules.text.has_sql_modes:
         return dialect.rules.queries.bare_columns
-    if dialect.sql_mode is None:
+    modes = dialect.sql_modes
+    if modes is None:
         return dialect.product == "mariadb"
-    return not {"ONLY_FULL_GROUP_BY", "ANSI"} & {mode.strip().upper() for mode in dialect.sql_mode.split(",")}
+    return modes.isdisjoint(("ONLY_FULL_GROUP_BY", "ANSI"))
 
 
 def bare_columns(query: Block, keys: Sequence[Expr], above: Sequence[Expr]) -> dict[Expr, Column]:

@@ -48,11 +48,9 @@ def check_dialect(dialect: Dialect) -> None:
     """Raises Unsupported for a product, or a mode of it, that no rule here is for."""
     if dialect.name not in PRODUCTS:
         raise Unsupported(f"dialect {dialect.name}")
-    if dialect.rules.text.has_sql_modes and dialect.sql_mode is not None:
-        modes = {mode.strip().upper() for mode in dialect.sql_mode.split(",") if mode.strip()}
-        unknown = modes - _MODES
-        if unknown:
-            raise Unsupported(f"sql_mode {min(unknown)}")
+    unknown = (dialect.sql_modes or frozenset()) - _MODES
+    if unknown:
+        raise Unsupported(f"sql_mode {min(unknown)}")
 
 
 _MODES = frozenset(
