@@ -113,11 +113,6 @@ class SpelledKey:
     on_update: str = "no action"
     deferred: bool = False
 
-    @property
-    def acts(self) -> bool:
-        """Whether it changes or deletes rows where the one that they refer to goes or has another key."""
-        return not {self.on_delete, self.on_update} <= {"no action", "restrict"}
-
 
 @dataclass(frozen=True, slots=True)
 class Fired:
