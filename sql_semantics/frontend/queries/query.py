@@ -47,7 +47,7 @@ from sql_semantics.values.types import BOOLEAN, SqlType
 
 _SELECT_PARTS = (
     "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "locks",
-    "windows", "with_",
+    "windows", "with_", "operation_modifiers",
 )  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     if not isinstance(node, exp.Select):
         raise unsupported(node)
     rules = context.dialect.rules.queries
-    only(node, *_SELECT_PARTS, "operation_modifiers", *(("qualify",) if rules.qualify else ()))
+    only(node, *_SELECT_PARTS, *(("qualify",) if rules.qualify else ()))
     for word in node.args.get("operation_modifiers") or ():
         if str(word).upper() not in rules.select_hints:
             raise Unsupported(f"SELECT {str(word).upper()}")
@@ -177,7 +177,8 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     keys = None if groups is None else groups.keys
     check_identity([*(keys or ()), *(output.expression for output in outputs if unique)], context)
     having = _having(query, node.args.get("having"))
-    order = order_keys(query, node.args.get("order"), unique, cut=_is_cut(node))
+    cut = _is_cut(node)
+    order = order_keys(query, node.args.get("order"), unique, cut=cut)
     on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
     qualify = _qualify(query, node.args.get("qualify"))
     if having is not None and keys is None and not aggregates and rules.having_without_groups != "one group":
@@ -194,11 +195,10 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     if grouped:
         keys = keys or []
         check_grouping(query, keys)
-        if rules.distinct_order_hidden and not _is_cut(node) and takes_bare_columns(context.dialect):
+        if rules.distinct_order_hidden and not cut and takes_bare_columns(context.dialect):
             sorts = [key.expression if key.output is None else outputs[key.output].expression for key in order]
-            order = (
-                [] if any(item is not None and ungrouped(item, keys) for item in sorts) else order
-            )  # of some row of each
+            if any(item is not None and ungrouped(item, keys) for item in sorts):
+                order = []  # by a column of some row of each group
         above = [output.expression for output in outputs]
         _check_quotients(context, keys, [*above, *((having,) if having is not None else ())])
         above += [part for part in (having, qualify) if part is not None]
