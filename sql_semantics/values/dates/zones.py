@@ -1,8 +1,7 @@
 """Time zones by name, from the tz database (PostgreSQL 9.9.4, appendix B.1).
 
 Only names of regions (`Europe/Berlin`) and UTC, as they are written in the database, and only moments whose offset its
-releases agree on: since 1970, and before 2026, as later rules may still change. Does
-not know abbreviations, nor what a session is set to.
+releases agree on. Does not know abbreviations, nor what a session is set to.
 """
 
 from __future__ import annotations
