@@ -30,7 +30,7 @@ _OF_TABLES = (
     " WHERE c.relkind IN ('r', 'p', 'f') AND c.relpersistence <> 't' AND NOT c.relispartition"
     f" AND {_OWN.format(oid='c.oid')}"
 )
-_SHOWN = f"SELECT c.oid::text, c.relname, c.relkind::text, n.nspname{_OF_TABLES}"
+_SHOWN = f"SELECT c.oid::text, c.relname, c.relkind::text, n.nspname, pg_get_partkeydef(c.oid){_OF_TABLES}"
 _TABLES = f"{_SHOWN} AND {_IN_PATH} ORDER BY c.relname, n.nspname"
 _ELSEWHERE = (
     f"{_SHOWN} AND NOT {_IN_PATH} AND c.relkind <> 'f'"
@@ -157,7 +157,7 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         found = _found(connection, tables)
         if found:
             # waits for whoever writes, before the snapshot is taken; the list of tables is checked after it
-            names = sql.SQL(", ").join(sql.Identifier(*name) for _, name in found)
+            names = sql.SQL(", ").join(sql.Identifier(*name) for _, name, _ in found)
             connection.execute(sql.SQL("LOCK TABLE {} IN SHARE MODE").format(names))
     with connection.transaction():
         connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -174,14 +174,14 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         references: list[str] = []
         later: list[str] = []
         partitions: list[str] = []
-        for oid, name in found:
+        for oid, name, key in found:
             columns = connection.execute(_COLUMNS.encode(), (oid,)).fetchall()
             constraints = connection.execute(_CONSTRAINTS.encode(), (oid,)).fetchall()
             called = _called(connection, name, home)
-            key = connection.execute(b"SELECT pg_get_partkeydef($1::oid)", (oid,)).fetchone()
             whole = _table(connection, called, columns, constraints)
-            schema.append(f"{whole} PARTITION BY {key[0]}" if key and key[0] else whole)
-            partitions += _partitions(connection, oid, home)
+            schema.append(f"{whole} PARTITION BY {key}" if key else whole)
+            if key:
+                partitions += _partitions(connection, oid, home)
             later += [_one(row) for row in connection.execute(_INHERITED.encode(), (oid,))]
             references += [
                 f"ALTER TABLE {called} ADD CONSTRAINT {_quoted(connection, str(k))} {definition}"
@@ -243,18 +243,19 @@ def _called(connection: Connection, name: Name, home: Sequence[str]) -> str:
     return own if f"{schema}." in home else f"{schema}.{own}"
 
 
-def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, Name]]:
+def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, Name, str]]:
+    """The tables that are recorded: oid, name, and what stands after PARTITION BY, empty for nothing."""
     found = []
     listed = connection.execute(_TABLES.encode()).fetchall()
     if tables is None and connection.execute(_LOOKS_ELSEWHERE.encode()).fetchone() == (True,):
         listed += connection.execute(_ELSEWHERE.encode()).fetchall()
-    for oid, name, kind, schema in listed:
+    for oid, name, kind, schema, key in listed:
         if tables is not None and name not in tables:
             continue
         if kind == "f":
             raise RecordError(f"table {name} is foreign, which is not recorded; name the tables of the log, without it")
-        found.append((str(oid), (str(schema), str(name))))
-    missing = set(tables or ()) - {name for _, (_, name) in found}
+        found.append((str(oid), (str(schema), str(name)), str(key or "")))
+    missing = set(tables or ()) - {name for _, (_, name), _ in found}
     if missing:
         raise RecordError(f"there is no table {', '.join(sorted(missing))} in the search path")
     return found
