@@ -107,9 +107,9 @@ class Recording:
 
     def _savepoints(self, text: Text, sql: str, first: bool) -> list[str]:
         """The savepoints behind a statement; none where the transaction did not begin with one."""
-        words = sql.upper().replace("SAVEPOINT", " SAVEPOINT ").split()
-        if text.verb is not Verb.SAVEPOINT or not words or not (first or self._set):
+        if text.verb is not Verb.SAVEPOINT or not (first or self._set):
             return self._set
+        words = sql.upper().replace("SAVEPOINT", " SAVEPOINT ").split()
         name = words[-1].strip("\"'`[];")
         if words[0] == "SAVEPOINT":
             return [*self._set, name]
