@@ -20,12 +20,10 @@ def place_of(paths: Sequence[str | Path], transaction: TransactionId) -> str | N
             if str(path) == STDIN:
                 return None
             with opened(path) as stream:
-                number = 0
-                for batch, _ in lines(blocks(stream, lambda size: None)):
-                    for line in batch:
-                        number += 1
-                        if _is_of(line, transaction):
-                            found = f"{shown(path)}:{number}"
+                read = (line for batch, _ in lines(blocks(stream, lambda size: None)) for line in batch)
+                for number, line in enumerate(read, 1):
+                    if _is_of(line, transaction):
+                        found = f"{shown(path)}:{number}"
     return found
 
 

@@ -49,7 +49,8 @@ def worded(message: str, kind: type[msgspec.Struct], path: str) -> str:
 def _typed(message: str, field: str) -> str:
     matched = re.fullmatch(r"Expected `([^`]*)`(?:, got `([^`]*)`)?(.*)", message, re.DOTALL)
     if matched is None:
-        return message.replace("`", "'")[:1].lower() + message.replace("`", "'")[1:]
+        told = message.replace("`", "'")
+        return told[:1].lower() + told[1:]
     wanted, got, rest = matched.groups()
     expected = " or ".join(_TYPES.get(one, one) for one in wanted.split(" | ") if one != "null" or wanted == "null")
     if got and field in _CLOCKS:

@@ -76,8 +76,7 @@ def workload_of(operations: Sequence[Operation]) -> Workload:
 
 
 def _is_transaction(operation: Operation) -> bool:
-    value = operation.asked if operation.asked is not None else operation.answered
-    return _are_micro(value)
+    return _are_micro(operation.asked if operation.asked is not None else operation.answered)
 
 
 def _are_micro(value: object) -> bool:
@@ -252,11 +251,12 @@ def _is_pair(value: object) -> bool:
 def _is_keyed(operations: Sequence[Operation]) -> bool:
     """Whether each operation is of one of several registers, as `jepsen.independent` has them: its value is a pair of
     the key and what it would be alone."""
-    pairs = all(_is_pair(operation.asked) for operation in operations)
-    reads = [operation.asked for operation in operations if operation.function == "read"] if pairs else []
-    swaps = [operation.asked for operation in operations if operation.function == "cas"] if pairs else []
+    if not all(_is_pair(operation.asked) for operation in operations):
+        return False
+    reads = [operation.asked for operation in operations if operation.function == "read"]
+    swaps = [operation.asked for operation in operations if operation.function == "cas"]
     told = all(value is None for _, value in reads) and all(_is_pair(value) for _, value in swaps)
-    return pairs and told and bool(reads or swaps)
+    return told and bool(reads or swaps)
 
 
 def _mutex(operations: Sequence[Operation]) -> Workload | None:
