@@ -25,8 +25,8 @@ from troubadour.order.known import since_of
 
 class Assumption(Enum):
     """What is taken for granted of each register by itself: a transaction's write follows what it read there; each
-    session sees its versions in their order; what one client has seen or written, whoever begins later sees, or a
-    later version."""
+    session sees its versions in their order; what one client has seen or written, a transaction that begins later
+    sees, or a later version."""
 
     WRITES_FOLLOW_READS = "writes-follow-reads"
     SEQUENTIAL_KEYS = "sequential-keys"
@@ -66,6 +66,14 @@ class _Maker:
         self.since = since_of(facts)
         self.rank = np.empty(len(self.log), np.int64)
         self.rank[column(self.log.order)] = np.arange(len(self.log))
+        self.last = facts.accesses.last_change()
+        cell = facts.accesses.visit_cell[facts.successions.later - facts.cells]
+        self.by_cell = np.argsort(cell, kind="stable")
+        """The successions by cell, and the cell of each."""
+        self.cell_of = cell[self.by_cell]
+        self.begun = np.zeros(facts.cells, np.bool_)
+        """By cell: whether what is there at first was read."""
+        self.begun[facts.reads.version[facts.reads.version < facts.cells]] = True
 
     def made(self) -> Taken:
         """All of it."""
@@ -91,7 +99,6 @@ class _Maker:
             return
         facts, accesses = self.facts, self.facts.accesses
         registers = accesses.of_type("register")
-        last = accesses.last_change()
         first: dict[int, int] = {}
         latest: dict[int, int] = {}
         for at, version in zip(facts.reads.at.tolist(), facts.reads.version.tolist(), strict=True):
@@ -109,7 +116,7 @@ class _Maker:
                 if found:
                     yield cell, found
                 cell, found = here, []
-            made = facts.cells + visit if last[visit] >= 0 else latest.get(visit)
+            made = facts.cells + visit if self.last[visit] >= 0 else latest.get(visit)
             if made is not None:
                 found.append(_Touch(txn, first.get(visit, made), made))
         if found:
@@ -160,12 +167,11 @@ class _Maker:
         """The order of a cell's versions that answers tell."""
         known = self.facts.successions
         cells = self.facts.cells
-        mine = np.flatnonzero(self.facts.accesses.visit_cell[known.later - cells] == cell)
+        mine = self.by_cell[slice(*np.searchsorted(self.cell_of, (cell, cell + 1)))]
         pairs = set(zip(known.earlier[mine].tolist(), known.later[mine].tolist(), strict=True))
-        begin, end = np.searchsorted(self.facts.accesses.visit_cell, (cell, cell + 1))
-        last = self.facts.accesses.last_change()[begin:end]
-        if (self.facts.reads.version == cell).any():
-            pairs |= {(cell, cells + int(visit)) for visit in begin + np.flatnonzero(last >= 0)}
+        if self.begun[cell]:
+            begin, end = np.searchsorted(self.facts.accesses.visit_cell, (cell, cell + 1))
+            pairs |= {(cell, cells + int(visit)) for visit in begin + np.flatnonzero(self.last[begin:end] >= 0)}
         return pairs
 
     def _cyclic(self, cell: int, circle: Iterable[int], touches: Sequence[_Touch]) -> Direct:
