@@ -7,6 +7,7 @@ and where it is then explained after all something is wrong here. Does not know 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from troubadour.anomalies.names import name_of_verdict, other_names, title
 from troubadour.anomalies.report import Listed, Report, worst_first
@@ -156,9 +157,10 @@ def _grouped(anomalies: Sequence[Listed]) -> list[Listed]:
             continue
         again = one.transactions in seen[key]
         seen[key].add(one.transactions)
-        found[key] = Listed(
-            other.name, other.title, other.aka, other.cause, other.transactions, other.text,
-            other.count + (0 if again else one.count), other.rules_out | one.rules_out, other.chain, other.assumed,
-            other.more or one.more,
-        )  # fmt: skip
+        found[key] = replace(
+            other,
+            count=other.count + (0 if again else one.count),
+            rules_out=other.rules_out | one.rules_out,
+            more=other.more or one.more,
+        )
     return [*found.values()]

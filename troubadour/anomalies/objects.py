@@ -8,7 +8,7 @@ not know which levels hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from troubadour.facts.objects.gather import facts_of
 from troubadour.facts.objects.names import named
 from troubadour.isolation.anomalies import ANOMALIES, Kind, is_forbidden
 from troubadour.isolation.levels import LEVELS, Level, Visible
-from troubadour.isolation.models import ruled_out, stronger
+from troubadour.isolation.models import PROCESS, REALTIME, ruled_out, stronger
 from troubadour.model.account import Edge
 from troubadour.model.objects import MISSING, UNKNOWN, ObjectLog
 from troubadour.order.dependencies import Dependencies, dependencies_of
@@ -77,10 +77,8 @@ class _Lister:
     @staticmethod
     def _grouped(several: Sequence[Listed], more: bool) -> Listed:
         first = min(several, key=lambda one: len(one.transactions))
-        return Listed(
-            first.name, first.title, first.aka, first.cause, first.transactions, first.text, len(several),
-            frozenset().union(*(one.rules_out for one in several)), first.chain, first.assumed, more,
-        )  # fmt: skip
+        out = frozenset().union(*(one.rules_out for one in several))
+        return replace(first, count=len(several), rules_out=out, more=more)
 
     def _of_direct(self, direct: Direct) -> Listed:
         assumed = self.taken.names if direct.name == "cyclic-versions" else ()
@@ -150,7 +148,7 @@ class _Lister:
 
 def _at_least(name: str) -> frozenset[str]:
     """What any circle of the edges of a specification rules out."""
-    for suffix in ("-realtime", "-process"):
+    for suffix in (REALTIME, PROCESS):
         if name.endswith(suffix):
             return ruled_out(f"G2{suffix}")
     return ruled_out("G2")
