@@ -9,7 +9,7 @@ and `strict-serializable` keeps real time and no sessions. Does not know any tra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from troubadour.isolation.levels import LEVELS
@@ -151,8 +151,7 @@ def _cases(anomaly: str) -> Iterable[str]:
     return [*_IMPLIED.get(anomaly, ()), *timed]
 
 
-def _reached(start: str, following: object) -> frozenset[str]:
-    assert callable(following)
+def _reached(start: str, following: Callable[[str], Iterable[str]]) -> frozenset[str]:
     found, pending = {start}, [start]
     while pending:
         for other in following(pending.pop()):
