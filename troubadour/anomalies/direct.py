@@ -177,7 +177,7 @@ class _Lists:
         return found
 
     def _appends(self, cells: Sequence[int]) -> dict[int, dict[int, list[_Append]]]:
-        """By cell and value who appended it, those that aborted among them."""
+        """By cell and value its appends, those of transactions that aborted among them."""
         log, accesses = self.log, self.accesses
         cell_of = {(int(accesses.subject[cell]), int(accesses.key[cell])): cell for cell in cells}
         keys = np.array([key for _, key in cell_of], np.int64)

@@ -366,7 +366,7 @@ class _Maker:
         shown_by = self._of_tip(reads, cell, base, accesses.visit_cell[untold])
         has = shown_by >= 0
         untold, tip, shown_by = untold[has], tip[has], shown_by[has]
-        # who read the longest list and then appended to it comes right after it, and before all others
+        # what read the longest list and then appended to it comes right after it, and before all others
         next_ = np.flatnonzero((version[read] == last[accesses.visit_cell[told]]) & (rank[read] < NEVER))
         after = np.full(self.cells, -1, np.int64)
         after[accesses.visit_cell[told[next_[::-1]]]] = next_[::-1]

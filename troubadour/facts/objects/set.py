@@ -26,7 +26,7 @@ PORTION = 1 << 20
 @dataclass(slots=True)
 class SetFacts:
     """What the answers tell. `sees`: of elements that one other transaction added; `misses` and `tails`: of those that
-    an answer lacks, whoever added them."""
+    an answer lacks, whichever transactions added them."""
 
     sees: Misses = field(default_factory=Misses)
     misses: Misses = field(default_factory=Misses)
@@ -84,7 +84,7 @@ class _Maker:
         return np.repeat(cells, lengths), items[spans(first[codes], lengths)]
 
     def _index(self, adds: Ints, element: Ints) -> None:
-        """Who adds what: each visit an element once, where it does so first."""
+        """Which visit adds what: each an element once, where it does so first."""
         accesses = self.accesses
         keys = accesses.visit[adds] * self.count + element
         self.add_keys, at = np.unique(keys, return_index=True)
