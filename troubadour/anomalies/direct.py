@@ -144,7 +144,7 @@ class _Lists:
     def _suspect(self) -> list[int]:
         """Cells with an answer that is of no version, or whose longest answer has an element twice."""
         accesses, log = self.accesses, self.log
-        on = accesses.of_type("list")[accesses.cell] if len(accesses.cell) else accesses.known
+        on = accesses.of_type("list")[accesses.cell]
         reads = np.flatnonzero(on & accesses.known)
         if not len(reads):
             return []

@@ -70,12 +70,12 @@ class _Maker:
         self._chain(cell, accesses.visit_txn[visits])
         # what comes next of each version
         follower = np.full(cells + len(accesses.visit_txn), -1, np.int64)
-        starts = heads(cell) if len(cell) else np.zeros(0, np.bool_)
+        starts = heads(cell)
         follower[cell[starts]] = visits[starts]
         later = np.flatnonzero(~starts)
         follower[cells + visits[later - 1]] = visits[later]
         txn, at, version = self._reads()
-        kept = np.flatnonzero(heads(accesses.visit[at]) & self.happened[txn]) if len(at) else at
+        kept = np.flatnonzero(heads(accesses.visit[at]) & self.happened[txn])
         txn, version = txn[kept], version[kept]
         source = facts.writer(version)
         made = source >= 0
@@ -91,7 +91,7 @@ class _Maker:
         known = self.facts.successions
         size = self.facts.cells + len(self.facts.accesses.visit_txn)
         parent = np.arange(size)
-        own = known.by == self.facts.writer(known.later) if len(known.by) else np.zeros(0, np.bool_)
+        own = known.by == self.facts.writer(known.later)
         parent[known.later[own]] = known.earlier[own]
         depth = (parent != np.arange(size)).astype(np.int64)
         for _ in range(int(size).bit_length()):
@@ -125,13 +125,13 @@ class _Maker:
         """Reads of counters between the changes that come to what they show."""
         facts = self.facts
         accesses, sums = facts.accesses, facts.sums
-        some = self.happened[accesses.visit_txn[sums.visit]] if len(sums.visit) else np.zeros(0, np.bool_)
+        some = self.happened[accesses.visit_txn[sums.visit]]
         visit, net = sums.visit[some], sums.net[some]
         cell, txn = accesses.visit_cell[visit], accesses.visit_txn[visit]
         order = np.lexsort((self.place[self.commit(txn)], cell))
         cell, txn, net = cell[order], txn[order], net[order]
         self._chain(cell, txn)
-        read = np.flatnonzero(self.happened[sums.txn]) if len(sums.txn) else sums.txn
+        read = np.flatnonzero(self.happened[sums.txn])
         reader, of, off = sums.txn[read], accesses.cell[sums.at[read]], sums.off[read]
         # how much was added once each change was made, and before the first one: a place for each
         cells = np.unique(np.concatenate((cell, of)))
@@ -151,10 +151,10 @@ class _Maker:
         sorted_keys = keys[order] * events + stands[order] + 1
         asked = of * width + numbered[len(amounts) :]
         last = np.searchsorted(sorted_keys, asked * events + self.place[reader] + 1, side="right") - 1
-        good = (last >= 0) & (keys[order][np.maximum(last, 0)] == asked) if len(order) else np.zeros(0, np.bool_)
+        good = (last >= 0) & (keys[order][np.maximum(last, 0)] == asked)
         # else the first one that comes to it
         next_ = np.minimum(last + 1, max(0, len(order) - 1))
-        ahead = ~good & (keys[order][next_] == asked) if len(order) else good
+        ahead = ~good & (keys[order][next_] == asked)
         picked = np.where(good, last, next_)[good | ahead]
         reader, of = reader[good | ahead], of[good | ahead]
         at = change[order[picked]]

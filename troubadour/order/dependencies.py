@@ -56,7 +56,7 @@ class _Maker:
         self.events = self.told.links.events
         self.parts: list[tuple[Ints, ...]] = []
         reads = facts.reads
-        first = heads(facts.accesses.visit[reads.at], reads.version) if len(reads.at) else np.zeros(0, np.bool_)
+        first = heads(facts.accesses.visit[reads.at], reads.version)
         shown = first & (self.since[reads.txn] < NEVER)
         self.reader, self.read_at, self.version = reads.txn[shown], reads.at[shown], reads.version[shown]
         order = np.argsort(self.version, kind="stable")
@@ -68,9 +68,8 @@ class _Maker:
         self._begin()
         told = self.told
         # what a list lacks is not there where no update gets lost; what a set or a counter lacks never was
-        lists = self.facts.accesses.of_type("list")
-        cell = self.facts.accesses.cell[np.maximum(told.at, 0)] if len(self.facts.accesses.cell) else told.at
-        lacks = (told.why == Why.RW) & (lists[cell] if len(lists) else False)
+        lacks = told.why == Why.RW
+        lacks[lacks] = self.facts.accesses.of_type("list")[self.facts.accesses.cell[told.at[lacks]]]
         no = np.zeros(len(told.why), np.bool_)
         columns = [(told.links.source, told.links.target, told.why, told.at, told.by, lacks, no), *self.parts]
         source, target, why, at, by, grows, assumed = (np.concatenate(one) for one in zip(*columns, strict=True))
@@ -135,9 +134,7 @@ class _Maker:
         earlier, writer, grows, taken = earlier[order], writer[order], grows[order], taken[order]
         first = np.searchsorted(self.version, earlier)
         count = np.searchsorted(self.version, earlier, side="right") - first
-        begins = (
-            np.flatnonzero(heads(earlier, grows.astype(np.int64), taken.astype(np.int64))) if len(earlier) else NOTHING
-        )
+        begins = np.flatnonzero(heads(earlier, grows.astype(np.int64), taken.astype(np.int64)))
         ends = np.append(begins[1:], len(earlier))
         many = (ends - begins) * count[begins] > FEW_PAIRS
         direct = ~np.repeat(many, ends - begins)

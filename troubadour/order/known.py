@@ -315,8 +315,8 @@ class _Maker:
         counts, since = self.facts.counts, self.since
         order = np.lexsort((since[txn], counts.based))
         based = counts.based[order]
-        first = heads(based) if len(based) else np.zeros(0, np.bool_)
-        head = order[np.flatnonzero(first)[np.cumsum(first) - 1]] if len(based) else order
+        first = heads(based)
+        head = order[np.flatnonzero(first)[np.cumsum(first) - 1]]
         others, head = order[~first], head[~first]
         weight = np.maximum(since[txn[others]], since[txn[head]])
         self.add(txn[others], self.commit(txn[head]), weight, Why.RW, counts.by[others])

@@ -79,7 +79,19 @@ class Accesses:
     def of_type(self, *kinds: str) -> Flags:
         """By cell: whether its object is of one of some types."""
         types = np.array([one.type in kinds for one in self.log.objects], np.bool_)
-        return types[self.subject] if len(self.subject) else np.zeros(0, np.bool_)
+        return types[self.subject]
+
+    def initial(self, cells: Ints) -> Ints:
+        """The codes of what cells hold at first."""
+        found = np.empty(len(cells), np.int64)
+        subject, key = self.subject[cells], self.key[cells]
+        for number, definition in enumerate(self.log.objects):
+            here = np.flatnonzero(subject == number)
+            found[here] = definition.default
+            if definition.rows:
+                for at in here[np.isin(key[here], np.array([*definition.rows], np.int64))].tolist():
+                    found[at] = definition.rows[int(key[at])]
+        return found
 
     def last_change(self) -> Ints:
         """By visit: the index of its last change, -1 for a visit that only reads."""

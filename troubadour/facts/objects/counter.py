@@ -61,16 +61,15 @@ class _Maker:
         """What was there without what the reader had added itself."""
 
     def _leave_long_numbers(self) -> None:
-        accesses, log = self.accesses, self.accesses.log
+        accesses = self.accesses
         told = (accesses.known | ~accesses.is_read) & self.plain[accesses.cell]
         long = told & (np.abs(accesses.value.astype(np.float64)) >= GREATEST)
         self.plain[accesses.cell[long]] = False
-        for cell in np.flatnonzero(self.plain).tolist():
-            code = log.objects[int(accesses.subject[cell])].initial(int(accesses.key[cell]))
-            if code >= LEAST_TEXT or abs(code) >= GREATEST:
-                self.plain[cell] = False
-            else:
-                self.initial[cell] = code
+        cells = np.flatnonzero(self.plain)
+        codes = accesses.initial(cells)
+        short = (codes < LEAST_TEXT) & (codes < GREATEST) & (codes > -GREATEST)
+        self.plain[cells[~short]] = False
+        self.initial[cells[short]] = codes[short]
         changes = np.flatnonzero(self.plain[accesses.cell] & ~accesses.is_read)
         sizes = np.bincount(
             accesses.cell[changes], np.abs(accesses.value[changes].astype(np.float64)), len(accesses.key)
@@ -192,7 +191,7 @@ class _Maker:
         sign[self._idle()] = 0
         cell = accesses.cell[self.reads]
         visit = accesses.visit[self.reads]
-        some = np.flatnonzero((sign[cell] != 0) & heads(visit)) if len(visit) else visit
+        some = np.flatnonzero((sign[cell] != 0) & heads(visit))
         if not len(some):
             return
         reads, cell, visit = self.reads[some], cell[some], visit[some]

@@ -69,16 +69,10 @@ class _Maker:
         """Cells that nothing more is told of."""
 
     def _read_initial(self) -> None:
-        accesses = self.accesses
-        for number, definition in enumerate(accesses.log.objects):
-            here = np.flatnonzero(self.lists & (accesses.subject == number))
-            codes = np.full(len(here), definition.default)
-            if definition.rows:
-                for at in np.flatnonzero(np.isin(accesses.key[here], np.array([*definition.rows], np.int64))).tolist():
-                    codes[at] = definition.rows[int(accesses.key[here[at]])]
-            if len(here):
-                self.initial_start[here] = self.first[codes]
-                self.initial[here] = self.first[codes + 1] - self.first[codes]
+        listed = np.flatnonzero(self.lists)
+        codes = self.accesses.initial(listed)
+        self.initial_start[listed] = self.first[codes]
+        self.initial[listed] = self.first[codes + 1] - self.first[codes]
 
     def made(self) -> ListFacts:
         """All of it."""

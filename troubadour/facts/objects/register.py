@@ -11,12 +11,11 @@ import numpy as np
 from troubadour.facts.objects.accesses import Accesses, Ints, heads, spans
 from troubadour.facts.objects.facts import Choices, Fault, Reads, Successions
 from troubadour.facts.objects.names import aborted_writer, named, shown, soonest
-from troubadour.model.objects import NOTHING, ObjectLog
+from troubadour.model.objects import NOTHING
 
 
 def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, list[Fault]]:
     """What reads and writes of registers tell."""
-    log = accesses.log
     mine = accesses.of_type("register")
     on = mine[accesses.cell]
     values = accesses.value
@@ -32,7 +31,7 @@ def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, lis
     writing = np.flatnonzero((last >= 0) & mine[accesses.visit_cell])
     numbers = np.flatnonzero(mine)
     version = np.concatenate((numbers, cells + writing))
-    holds = np.concatenate((_initial(log, accesses, numbers), values[last[writing]]))
+    holds = np.concatenate((accesses.initial(numbers), values[last[writing]]))
     cell = np.concatenate((numbers, accesses.visit_cell[writing]))
     first, count, by_value = _candidates(cell, holds, accesses.cell[outer], values[outer])
     # what a transaction writes later it cannot have read before
@@ -64,18 +63,6 @@ def register_facts(accesses: Accesses) -> tuple[Reads, Successions, Choices, lis
         (values[last[visit[overwrites]]] != values[reads.at[overwrites]]).astype(np.int64),
     )
     return reads, successions, choices, faults
-
-
-def _initial(log: ObjectLog, accesses: Accesses, cells: Ints) -> Ints:
-    found = np.empty(len(cells), np.int64)
-    subject, key = accesses.subject[cells], accesses.key[cells]
-    for number, definition in enumerate(log.objects):
-        here = np.flatnonzero(subject == number)
-        found[here] = definition.default
-        if definition.rows:
-            for at in here[np.isin(key[here], np.array([*definition.rows], np.int64))].tolist():
-                found[at] = definition.rows[int(key[at])]
-    return found
 
 
 def _candidates(cell: Ints, holds: Ints, of_cell: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:

@@ -15,7 +15,6 @@ GREATEST = 2**40
 
 def replaced_values(accesses: Accesses) -> Sums:
     """What reads of such registers show, and what their writers add."""
-    log = accesses.log
     plain = accesses.of_type("register")
     on = plain[accesses.cell]
     last = accesses.last_change()
@@ -23,7 +22,7 @@ def replaced_values(accesses: Accesses) -> Sums:
     long = told & (np.abs(accesses.value.astype(np.float64)) >= GREATEST)
     plain[accesses.cell[long]] = False
     outer = np.flatnonzero(on & accesses.known & (accesses.last < 0))
-    outer = outer[heads(accesses.visit[outer])] if len(outer) else outer
+    outer = outer[heads(accesses.visit[outer])]
     based = np.full(len(accesses.visit_txn), -1, np.int64)
     based[accesses.visit[outer]] = outer
     # a write of what nothing read, or of what is there
@@ -35,10 +34,9 @@ def replaced_values(accesses: Accesses) -> Sums:
     changed[accesses.visit_cell[changing]] = True
     plain &= changed
     initial = np.zeros(len(plain), np.int64)
-    for cell in np.flatnonzero(plain).tolist():
-        code = log.objects[int(accesses.subject[cell])].initial(int(accesses.key[cell]))
-        plain[cell] = abs(code) < GREATEST
-        initial[cell] = code
+    cells = np.flatnonzero(plain)
+    initial[cells] = accesses.initial(cells)
+    plain &= (initial < GREATEST) & (initial > -GREATEST)
     reads = outer[plain[accesses.cell[outer]]]
     visits = np.flatnonzero(changing & plain[accesses.visit_cell])
     first = initial[accesses.cell[reads]]

@@ -72,14 +72,7 @@ class _Maker:
 
     def _initial(self, cells: Ints, first: Ints, items: Ints) -> tuple[Ints, Ints]:
         """The elements that are there at first, with their cells."""
-        accesses = self.accesses
-        codes = np.array(
-            [
-                accesses.log.objects[subject].initial(key)
-                for subject, key in zip(accesses.subject[cells].tolist(), accesses.key[cells].tolist(), strict=True)
-            ],
-            np.int64,
-        )
+        codes = self.accesses.initial(cells)
         lengths = first[codes + 1] - first[codes]
         return np.repeat(cells, lengths), items[spans(first[codes], lengths)]
 

@@ -39,7 +39,7 @@ def _of_object(accesses: Accesses, rank: Ints, number: int) -> list[Fault]:
     # the first read of each visit, without what the reader had added itself
     added = np.concatenate(([0], np.cumsum(np.where(on & ~accesses.is_read, accesses.value, 0))))
     reads = np.flatnonzero(on & accesses.known & np.isin(accesses.cell, changed))
-    reads = reads[heads(accesses.visit[reads])] if len(reads) else reads
+    reads = reads[heads(accesses.visit[reads])]
     base = accesses.value[reads] - (added[reads] - added[accesses.begin[accesses.visit[reads]]])
     reader = accesses.txn[reads]
     whole = np.flatnonzero((np.bincount(reader, minlength=len(log)) == len(changed)) & (rank < NEVER))
@@ -69,7 +69,7 @@ def _expected(accesses: Accesses, number: int, changed: Ints, whole: Ints, total
     """What the keys come to, and the transaction that shows it (-1: they were so at first)."""
     definition = accesses.log.objects[number]
     if not definition.unknown:
-        codes = [definition.initial(int(accesses.key[cell])) for cell in changed.tolist()]
+        codes = accesses.initial(changed).tolist()
         if all(abs(code) < GREATEST for code in codes):
             return sum(codes), -1
     names, first, counts = np.unique(totals, return_index=True, return_counts=True)
