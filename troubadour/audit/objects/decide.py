@@ -8,7 +8,7 @@ audited as the SQL that it stands for. Does not know files or how a verdict is s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
 
@@ -28,6 +28,7 @@ from troubadour.facts.objects.totals import total_faults
 from troubadour.formats.objects.expand import row_names
 from troubadour.formats.objects.read import kept
 from troubadour.isolation.levels import LEVELS, Level, Scope
+from troubadour.model.breaches import Breaches
 from troubadour.model.objects import ABORTED, COMMITTED, MISSING, READ, UNKNOWN, UNREAD, ObjectLog
 from troubadour.model.verdict import CoreScope, Coverage, Status, Verdict
 from troubadour.model.verdict import Scope as Excluded
@@ -287,7 +288,15 @@ class _Decision:
             names = ", ".join(str(self.log.ids[one]) for one in sorted(members))
             raise Disagreement(f"the core {names} contradicts {self.level.name}, but its SQL does not")
 
-    def _violation(self, weight: int, members: set[int], found: Finding, notes: tuple[str, ...]) -> Verdict:
+    def _violation(
+        self,
+        weight: int,
+        members: Iterable[int],
+        found: Finding,
+        notes: tuple[str, ...],
+        engine: str = "dependencies",
+        violations: Breaches | None = None,
+    ) -> Verdict:
         log = self.log
         place = {int(one): number for number, one in enumerate(log.order)}
         core = sorted(members, key=place.__getitem__)
@@ -295,12 +304,14 @@ class _Decision:
         return self._verdict(
             Status.VIOLATION,
             weight - 1,
+            engine,
             failing_transaction=log.ids[committed[weight - 1]],
             core=tuple(log.ids[one] for one in core),
             core_scope=CoreScope.EVERY_ORDER,
             scope=Excluded.EVERY_ORDER,
             explanation=found.explanation,
             account=found.account,
+            violations=violations,
             notes=notes,
         )
 
@@ -371,22 +382,8 @@ class _ByTimestamps(_Decision):
                     return None
                 notes = (UNEXPLAINED,)
             self._confirm(set(found.members), list(found.operations))
-        place = {one: number for number, one in enumerate(log.order)}
-        core = sorted(found.members, key=place.__getitem__)
-        committed = [one for one in log.order if log.statuses[one] == COMMITTED]
-        return self._verdict(
-            Status.VIOLATION,
-            found.weight - 1,
-            "timestamps",
-            failing_transaction=log.ids[committed[found.weight - 1]],
-            core=tuple(log.ids[one] for one in core),
-            core_scope=CoreScope.EVERY_ORDER,
-            scope=Excluded.EVERY_ORDER,
-            explanation=found.explanation,
-            account=found.account,
-            violations=found.violations,
-            notes=notes,
-        )
+        finding = Finding(found.account, found.explanation)
+        return self._violation(found.weight, found.members, finding, notes, "timestamps", found.violations)
 
     def _prefix_is_explained(self, log: ObjectLog) -> bool:
         reading = by_timestamps(log, self.isolation)
