@@ -16,6 +16,7 @@ from troubadour.audit.driver import Options, audit
 from troubadour.audit.objects.decide import ObjectOptions, decide_objects
 from troubadour.audit.objects.second import by_sql
 from troubadour.coverage.library import library_for
+from troubadour.facts.objects.gather import Derived
 from troubadour.formats.objects.expand import expanded
 from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Log, Transaction, TransactionId
@@ -114,12 +115,13 @@ class _Objects:
 
     def __init__(self, log: ObjectLog, asked: Asked) -> None:
         self._log, self._asked = log, asked
+        self._facts = Derived(log)
         self._sql: _Sql | None = None
 
     def decide(self, level: str | None, briefly: bool) -> Verdict:
         """The verdict at a level."""
         self._asked.left()
-        found = decide_objects(self._log, ObjectOptions(level), by_sql)
+        found = decide_objects(self._log, ObjectOptions(level), by_sql, self._facts)
         if found is not None:
             return found
         if briefly and len(self._log.kinds) > MOST:

@@ -23,7 +23,7 @@ from troubadour.audit.objects.second import core_log
 from troubadour.audit.objects.timestamps import check_writers, gaps_of, refuted, rules_of
 from troubadour.facts.objects.accesses import NEVER, Accesses, Ints, accesses_of, ranks
 from troubadour.facts.objects.facts import Facts, Fault
-from troubadour.facts.objects.gather import facts_of
+from troubadour.facts.objects.gather import Derived
 from troubadour.facts.objects.totals import total_faults
 from troubadour.formats.objects.expand import row_names
 from troubadour.formats.objects.read import kept
@@ -71,8 +71,11 @@ class ObjectOptions:
     gaps: bool = False
 
 
-def decide_objects(log: ObjectLog, options: ObjectOptions, confirm: Confirm) -> Verdict | None:
+def decide_objects(
+    log: ObjectLog, options: ObjectOptions, confirm: Confirm, derived: Derived | None = None
+) -> Verdict | None:
     """The verdict of a log, None where facts and order do not decide it. `confirm` decides the core a second time.
+    `derived`: its facts, where several levels are asked for.
 
     Raises LogError where the log cannot be used, Disagreement where the second decision contradicts the first.
     """
@@ -86,7 +89,7 @@ def decide_objects(log: ObjectLog, options: ObjectOptions, confirm: Confirm) -> 
         check_writers(log, level)
         found = _ByTimestamps(log, level, options, confirm).made()
     else:
-        found = _Decision(log, level, options.isolation, confirm).made()
+        found = _Decision(log, level, options.isolation, confirm, derived=derived).made()
     if found is None:
         return None
     seconds = round(time.perf_counter() - begun, 4)
@@ -140,9 +143,16 @@ class _Decision:
     """One log at one level."""
 
     def __init__(
-        self, log: ObjectLog, level: Level, isolation: str | None, confirm: Confirm, whole: ObjectLog | None = None
+        self,
+        log: ObjectLog,
+        level: Level,
+        isolation: str | None,
+        confirm: Confirm,
+        whole: ObjectLog | None = None,
+        derived: Derived | None = None,
     ) -> None:
-        """`whole`: the log of which this one is a prefix, where it is."""
+        """`whole`: the log of which this one is a prefix, where it is. `derived`: its facts, as far as they are."""
+        self.derived = Derived(log) if derived is None else derived
         self.log, self.level, self.isolation, self.confirm = log, level, isolation, confirm
         self.whole = log if whole is None else whole
         self.grows = level.horizon.latest or level.write_conflict
@@ -152,7 +162,7 @@ class _Decision:
         timed = self._by_timestamps()
         if timed is not None:
             return timed
-        facts = facts_of(self.log, grows=self.grows)
+        facts = self.derived.facts(grows=self.grows)
         relation = known_order(facts, self.level)
         fault = self._first_fault(facts, relation)
         bound = NEVER if fault is None else fault[0]
@@ -204,7 +214,7 @@ class _Decision:
         other = _Decision(log, self.level, self.isolation, self.confirm, self.whole)
         if other._by_timestamps() is not None:
             return True
-        facts = facts_of(log, grows=self.grows)
+        facts = other.derived.facts(grows=self.grows)
         return other._explained(facts, known_order(facts, self.level)) is not None
 
     def _first_fault(self, facts: Facts, relation: Relation) -> tuple[int, Fault] | None:

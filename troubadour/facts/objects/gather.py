@@ -39,5 +39,19 @@ def facts_of(log: ObjectLog, *, grows: bool) -> Facts:
     )
 
 
+class Derived:
+    """The facts of one log, derived where they are first asked for and kept: several levels ask for the same."""
+
+    def __init__(self, log: ObjectLog) -> None:
+        self._log = log
+        self._found: dict[bool, Facts] = {}
+
+    def facts(self, *, grows: bool) -> Facts:
+        """As `facts_of` has them."""
+        if grows not in self._found:
+            self._found[grows] = facts_of(self._log, grows=grows)
+        return self._found[grows]
+
+
 def _joined(one: object, other: object, *names: str) -> list[Ints]:
     return [np.concatenate((getattr(one, name), getattr(other, name))) for name in names]
