@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from troubadour.anomalies.names import name_of_verdict, other_names, title
-from troubadour.anomalies.report import Listed, Report, worst_first
+from troubadour.anomalies.report import Listed, Report, cause_of, worst_first
 from troubadour.audit.strongest import survey_levels
 from troubadour.isolation.anomalies import ANOMALIES
 from troubadour.isolation.levels import LEVELS
@@ -129,13 +129,12 @@ def _of_verdict(verdict: Verdict, out: frozenset[str]) -> Listed:
     name = name_of_verdict(found.name)
     chain = () if account is None else account.chain
     members = dict.fromkeys(edge.earlier for edge in chain) or dict.fromkeys(verdict.core or ())
-    cause = ", ".join(sorted({f"{edge.kind} {edge.table}" if edge.table else edge.kind for edge in chain}))
     text = "; ".join(edge.text for edge in chain) or verdict.explanation or ""
     return Listed(
         name,
         title(name, found),
         other_names(name, found),
-        cause or verdict.isolation,
+        cause_of(chain) or verdict.isolation,
         tuple(members),
         text,
         1,

@@ -16,7 +16,7 @@ from troubadour.anomalies.assumptions import Assumption, Taken, taken_for_grante
 from troubadour.anomalies.cycles import Cycle, cycles_of
 from troubadour.anomalies.direct import Direct, direct_anomalies
 from troubadour.anomalies.names import other_names, title
-from troubadour.anomalies.report import Listed, worst_first
+from troubadour.anomalies.report import Listed, cause_of, worst_first
 from troubadour.audit.objects.account import account_of_circle
 from troubadour.audit.objects.links import links_of
 from troubadour.facts.objects.accesses import column
@@ -100,7 +100,7 @@ class _Lister:
         ids = tuple(self.log.ids[one.earlier] for one in circle)
         return Listed(
             cycle.name, title(cycle.name, anomaly), other_names(cycle.name, anomaly),
-            _cause(chain) + (GROWING if grows else ""), ids,
+            cause_of(chain) + (GROWING if grows else ""), ids,
             _contradiction(chain), 1, self._ruled_out(cycle.name, circle, grows), chain, assumed,
         )  # fmt: skip
 
@@ -152,10 +152,6 @@ def _at_least(name: str) -> frozenset[str]:
         if name.endswith(suffix):
             return ruled_out(f"G2{suffix}")
     return ruled_out("G2")
-
-
-def _cause(chain: Sequence[Edge]) -> str:
-    return ", ".join(sorted({edge.kind if edge.table is None else f"{edge.kind} {edge.table}" for edge in chain}))
 
 
 def _contradiction(chain: Sequence[Edge]) -> str:

@@ -68,6 +68,16 @@ class Report:
         return Status.CORRECT if level in self.proved else Status.UNDECIDED
 
 
+def called(edge: Edge) -> str:
+    """An edge by its kind and what it is of."""
+    return edge.kind if edge.table is None else f"{edge.kind} {edge.table}"
+
+
+def cause_of(chain: Iterable[Edge]) -> str:
+    """What the edges of a circle are of."""
+    return ", ".join(sorted(set(map(called, chain))))
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     """Levels and models, those that others report by first."""
     some = set(names)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from troubadour.anomalies.report import Listed, Report, in_order
+from troubadour.anomalies.report import Listed, Report, called, in_order
 from troubadour.model.log import Log, TransactionId
 from troubadour.model.objects import KINDS, READ, ObjectLog
 from troubadour.model.verdict import Status
@@ -72,12 +72,8 @@ def _dot(one: Listed, told: dict[TransactionId, str]) -> str:
         lines.append(f"  {json.dumps(str(name))} [label={json.dumps(f'{name}: {told.get(name, str())}'[:200])}];")
     for edge in one.chain:
         ends = f"{json.dumps(str(edge.earlier))} -> {json.dumps(str(edge.later))}"
-        lines.append(f"  {ends} [label={json.dumps(_label(edge.kind, edge.table))}];")
+        lines.append(f"  {ends} [label={json.dumps(called(edge))}];")
     return "\n".join([*lines, "}", ""])
-
-
-def _label(kind: str, table: str | None) -> str:
-    return kind if table is None else f"{kind} {table}"
 
 
 def _svg(one: Listed) -> str:
@@ -100,7 +96,7 @@ def _svg(one: Listed) -> str:
     ]
     for edge in one.chain:
         if edge.earlier in place and edge.later in place:
-            parts.append(_arrow(place[edge.earlier], place[edge.later], _label(edge.kind, edge.table)))
+            parts.append(_arrow(place[edge.earlier], place[edge.later], called(edge)))
     for name, (x, y) in place.items():
         text = escape(one_line(str(name))[:24])
         parts.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="22" fill="#fff" stroke="#333"/>')
