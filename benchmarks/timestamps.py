@@ -19,9 +19,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.anomalies.page import put
+
 Json = dict[str, Any]
 COMMAND = (sys.executable, "-c", "from troubadour.cli.main import main; main()")
-BEGIN, END = "<!-- measured by make timestamps -->", "<!-- end of timestamps -->"
 LEVELS = ("timestamp-snapshot", "timestamp-serializable")
 DELAY, SPREAD = 100.0, 10.0
 """Milliseconds by which a transaction comes late, of a normal distribution (section VI-C)."""
@@ -110,14 +111,14 @@ def rows(folder: Path, transactions: int, watched: int) -> Iterator[str]:
     yield from online("10,000 x 8, delayed N(100, 10²) ms", log, LEVELS, late=True)
 
 
-def page(table: Sequence[str], commit: str) -> str:
+def measurements(table: Sequence[str], commit: str) -> list[str]:
     """The table, with its heading."""
     head = [
         "| | level | verdict | violations | s by the clock | CPU s | MiB | |",
         "|---|---|---|---:|---:|---:|---:|---|",
     ]
     load = os.getloadavg()[0]
-    return "\n".join([BEGIN, f"At {commit}, two cores, load {load:.0f} at the end:", "", *head, *table, END])
+    return [f"At {commit}, two cores, load {load:.0f} at the end:", "", *head, *table]
 
 
 def main() -> None:
@@ -130,12 +131,11 @@ def main() -> None:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     with tempfile.TemporaryDirectory(prefix="troubadour-timestamps-") as folder:
         table = [*rows(Path(folder), given.transactions, given.watched)]
-    text = page(table, commit.stdout.strip())
+    lines = measurements(table, commit.stdout.strip())
     if given.page is None:
-        print(text)
-        return
-    before, _, rest = given.page.read_text(encoding="utf-8").partition(BEGIN)
-    given.page.write_text(before + text + rest.partition(END)[2], encoding="utf-8")
+        print("\n".join(lines))
+    else:
+        put(given.page, "timestamps", lines)
 
 
 if __name__ == "__main__":
