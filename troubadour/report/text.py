@@ -242,12 +242,14 @@ def _coverage_rows(coverage: Coverage | None) -> list[tuple[str, str]]:
 
 def _violations(found: Breaches) -> list[tuple[str, str]]:
     """How many axioms fail, and the first of them."""
-    counts = ", ".join(f"{count:,} {axiom}" for axiom, count in found.by_axiom.items() if count)
-    more = f", the first {len(found.first)}" if found.count > len(found.first) else ""
-    rows = [("violations", f"{found.count:,} ({counts}){more}:")]
     from troubadour.timestamps.told import told  # which takes numpy
 
-    return rows + [(one.axiom, told(one)) for one in found.first]
+    counts = ", ".join(f"{count:,} {axiom}" for axiom, count in found.by_axiom.items() if count)
+    more = f", the first {len(found.first)}" if found.count > len(found.first) else ""
+    return [
+        ("violations", f"{found.count:,} ({counts}){more}:"),
+        *((one.axiom, told(one)) for one in found.first),
+    ]
 
 
 def _where(verdict: Verdict) -> str:
