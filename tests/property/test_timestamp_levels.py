@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 
@@ -73,7 +74,7 @@ def arrived(kind: str, seeds: Iterable[int], orders: int) -> int:
             other = Ledger(
                 [one.type for one in log.objects],
                 [one.name for one in log.objects],
-                lambda cell, log=log: initial_of(log, cell),  # type: ignore[misc]
+                partial(initial_of, log),
                 rules,
             )
             for place in places:

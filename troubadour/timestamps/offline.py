@@ -4,6 +4,7 @@ verdict is made of."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from troubadour.model.objects import MISSING, READ, STATUSES, UNREAD, ObjectLog
 from troubadour.timestamps.ledger import Ledger, Rules, Stamped
@@ -13,7 +14,7 @@ from troubadour.timestamps.visits import Cell, Done
 def ledger_of(log: ObjectLog, rules: Rules) -> Ledger:
     """Every transaction of a log, by the place in it."""
     ledger = Ledger(
-        [one.type for one in log.objects], [one.name for one in log.objects], lambda cell: initial_of(log, cell), rules
+        [one.type for one in log.objects], [one.name for one in log.objects], partial(initial_of, log), rules
     )
     for place in log.order:
         ledger.add(stamped(log, place))
