@@ -7,7 +7,7 @@ statements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -136,13 +136,32 @@ class Partition:
 @dataclass(slots=True)
 class Partitioned:
     """A table that has its rows in partitions, and which columns tell in which. `of`: the table that it is a partition
-    of itself."""
+    of itself. `stale`: it may have got more since it was told of them (`settle`)."""
 
     name: str
     strategy: str
     columns: tuple[Node, ...]
     of: Partitioned | None = None
     parts: list[Partition] = field(default_factory=list)
+    stale: bool = False
+
+    @property
+    def root(self) -> Partitioned:
+        """The whole table that it is, or is a part of."""
+        return self if self.of is None else self.of.root
+
+    def within(self, part: Partition) -> Node:
+        """Which of its rows are in one of its partitions."""
+        if part.within is not None:
+            return part.within.copy()
+        return outside([other.within for other in self.parts if other.within is not None])
+
+    def rows(self, part: Partition) -> Node:
+        """Which rows of the whole table are in one of its partitions."""
+        if self.of is None:
+            return self.within(part)
+        (own,) = (other for other in self.of.parts if other.name == self.name)
+        return all_of([self.of.rows(own), self.within(part)])
 
 
 Scheme = dict[str, Partitioned]
@@ -188,9 +207,20 @@ def create_partition(tree: Node, tables: dict[str, Table], scheme: Scheme, diale
     of.parts.append(_partition(name, of, own.args["expression"]))
     if key is not None:
         scheme[name] = Partitioned(name, *key, of)
-    while of.of is not None:
-        of = of.of
-    refresh(of, tables, scheme, dialect)
+    root = of.root
+    if root.stale and not tables[root.name].refused:
+        _show(of, of.parts[-1], tables, dialect)
+    else:
+        refresh(root, tables, scheme, dialect)
+        root.stale = True
+
+
+def settle(tables: dict[str, Table], scheme: Scheme, dialect: Dialect) -> None:
+    """Tell the tables that got partitions one after another of all of them at once: each changes which rows are in
+    none of them."""
+    for whole in scheme.values():
+        if whole.stale:
+            refresh(whole, tables, scheme, dialect)
 
 
 def _partition(name: str, of: Partitioned, bound: Node) -> Partition:
@@ -204,26 +234,30 @@ def _partition(name: str, of: Partitioned, bound: Node) -> Partition:
 
 def refresh(root: Partitioned, tables: dict[str, Table], scheme: Scheme, dialect: Dialect) -> None:
     """The partitions of a table as it is now, and which rows it takes, into `tables`."""
+    root.stale = False
     table = tables.get(root.name)
     if table is None or table.refused:
         reason = f"a partition of {root.name}" if table is None else table.refused
         tables.update({name: Table(name, (), refused=reason) for name in _names(root, scheme)})
         return
-    reasons: list[str] = []
-    columns: dict[str, None] = {}
-    accepted = _accepted(root, exp.true(), scheme, tables, dialect, reasons, columns)
+    levels = _levels(root, scheme)
+    for level in levels:
+        for part in level.parts:
+            _show(level, part, tables, dialect)
     checks = tuple(check for check in table.checks if check.name != _ROUTING)
-    if not reasons:
+    unknown = next(_unknown(root, scheme), None)
+    if unknown is None:
         context = Context(Catalog({root.name: table}), dialect, Parameters.none())
         scope = Scope()
         scope.add(root.name, table, dialect)
-        routed = Check(_ROUTING, Binder(context, scope, "CHECK").condition(accepted), True)
+        routed = Check(_ROUTING, Binder(context, scope, "CHECK").condition(_accepted(root, scheme)), True)
         checks = (routed, *checks)
     loose = tuple(reason for reason in table.loose if not reason.startswith(_ROUTING))
+    columns = dict.fromkeys(fold_column(column.this, dialect) for level in levels for column in level.columns)
     tables[root.name] = replace(
         table,
         checks=checks,
-        loose=(*loose, *(f"{_ROUTING} {reason}" for reason in reasons[:1])),
+        loose=loose if unknown is None else (*loose, f"{_ROUTING} {unknown}"),
         fixed=tuple(table.position(name) for name in columns),
     )
 
@@ -238,43 +272,43 @@ _ROUTING = "the partitions of a table:"
 """What the check is called that a row is within a partition; no constraint has such a name."""
 
 
-def _accepted(
-    of: Partitioned,
-    above: Node,
-    scheme: Scheme,
-    tables: dict[str, Table],
-    dialect: Dialect,
-    reasons: list[str],
-    columns: dict[str, None],
-) -> Node:
-    """Which rows among those within a partitioned table go to a partition; `columns` on which this hangs, and the
-    `reasons` why it is not known."""
-    columns.update({fold_column(column.this, dialect): None for column in of.columns})
-    known = [part.within for part in of.parts if part.within is not None]
-    root = of
-    while root.of is not None:
-        root = root.of
+def _levels(of: Partitioned, scheme: Scheme) -> list[Partitioned]:
+    """A partitioned table, and its partitions that are partitioned by known bounds, and theirs."""
+    below = [scheme[part.name] for part in of.parts if part.share is None and part.name in scheme]
+    return [of, *(level for one in below for level in _levels(one, scheme))]
+
+
+def _unknown(of: Partitioned, scheme: Scheme) -> Iterator[str]:
+    """Why it is not known which rows a partitioned table takes."""
+    for part in of.parts:
+        below = scheme.get(part.name)
+        if below is not None and part.share is not None:
+            yield "partitions by a hash that have partitions"
+        elif below is not None:
+            yield from _unknown(below, scheme)
+    if of.strategy == "HASH" and sum((part.share for part in of.parts if part.share is not None), Fraction()) != 1:
+        yield "not all of a hash"
+
+
+def _accepted(of: Partitioned, scheme: Scheme) -> Node:
+    """Which rows among those within a partitioned table go to a partition, where that is known."""
+    if of.strategy == "HASH":
+        return exp.true()
     tests: list[Node] = []
     for part in of.parts:
-        if part.share is not None:
-            tables[part.name] = Table(part.name, (), refused="FOR VALUES WITH (modulus, remainder)")
-            if part.name in scheme:
-                reasons.append("partitions by a hash that have partitions")
-            continue
-        own = outside(known) if part.within is None else part.within
-        whole = all_of([above, own])
-        source = exp.Table(this=exp.to_identifier(root.name, quoted=True))
-        query = exp.select("*").from_(source).where(whole.copy())
-        bound = bind_query(query, Context(Catalog(tables), dialect, Parameters.none()))
-        outputs = tuple(TableColumn(output.name, output.expression.type) for output in bound.outputs)
-        tables[part.name] = Table(part.name, outputs, query=bound)
         below = scheme.get(part.name)
-        if below is not None:
-            own = all_of([own, _accepted(below, whole, scheme, tables, dialect, reasons, columns)])
-        tests.append(own)
-    if of.strategy == "HASH":
-        shares = sum((part.share for part in of.parts if part.share is not None), Fraction())
-        if shares != 1:
-            reasons.append("not all of a hash")
-        return exp.true()
+        own = of.within(part)
+        tests.append(own if below is None else all_of([own, _accepted(below, scheme)]))
     return any_of(tests) if tests else exp.false()
+
+
+def _show(of: Partitioned, part: Partition, tables: dict[str, Table], dialect: Dialect) -> None:
+    """A partition into `tables`: the rows of the whole table that are in it."""
+    if part.share is not None:
+        tables[part.name] = Table(part.name, (), refused="FOR VALUES WITH (modulus, remainder)")
+        return
+    source = exp.Table(this=exp.to_identifier(of.root.name, quoted=True))
+    query = exp.select("*").from_(source).where(of.rows(part))
+    bound = bind_query(query, Context(Catalog(tables), dialect, Parameters.none()))
+    outputs = tuple(TableColumn(output.name, output.expression.type) for output in bound.outputs)
+    tables[part.name] = Table(part.name, outputs, query=bound)

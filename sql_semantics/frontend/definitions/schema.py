@@ -24,6 +24,7 @@ from sql_semantics.frontend.definitions.partitions import (
     create_partition,
     is_partition,
     refresh,
+    settle,
     take_key,
 )
 from sql_semantics.frontend.definitions.views import view
@@ -144,6 +145,10 @@ def _statement(
     *,
     lenient: bool = False,
 ) -> None:
+    if isinstance(tree, exp.Create) and dialect.rules.definitions.partitions and is_partition(tree):
+        create_partition(tree, tables, scheme, dialect)
+        return
+    settle(tables, scheme, dialect)
     if isinstance(tree, exp.Alter):
         alter_table(tree, tables, dialect, lenient=lenient)
         return
@@ -158,9 +163,7 @@ def _statement(
             raise Unreadable(f"{' '.join(words[:2])} is no statement of a schema")
         raise unsupported(tree, "the schema")
     kind = str(tree.args.get("kind")).upper()
-    if kind == "TABLE" and dialect.rules.definitions.partitions and is_partition(tree):
-        create_partition(tree, tables, scheme, dialect)
-    elif kind == "TABLE":
+    if kind == "TABLE":
         key = take_key(tree, dialect)
         before = len(tables)
         create_table(tree, tables, dialect, text, waiting, lenient=lenient)
