@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.statements import Statement
 from sql_semantics.ir.walks.effects import columns_set, found_by
 from sql_semantics.library import Program, SqlLibrary
 from troubadour.execution.definitions import PASSING, first_passing
@@ -110,6 +111,7 @@ class Problem:
         self._prepared: dict[int, PreparedTransaction] = {}
         self._open: bool | None = None
         self._moving: dict[str, dict[int, set[int]]] | None = None
+        self._writing: tuple[Statement, ...] | None = None
         self._dangles: bool | None = None
         self.guesses_readings = False
         """Whether readings are guessed of a log that tells little, too."""
@@ -206,6 +208,14 @@ class Problem:
                 raise UnsupportedStatement(f"{PASSING} at {level.name}", found.transaction.id, passing)
             self._prepared[item] = found
         return found
+
+    def writing(self) -> tuple[Statement, ...]:
+        """The bound statements of the log that may write, each once. Raises UnsupportedStatement."""
+        if self._writing is None:
+            programs = (one.program for item in range(len(self.statuses)) for one in self.prepared(item).statements)
+            found = {id(one.statement): one.statement for one in programs if one is not None and not one.read_only}
+            self._writing = tuple(found.values())
+        return self._writing
 
     def may_pass_over(self, item: int, program: Program) -> bool:
         """Whether a statement that looks at rows one by one (`Level.by_row`) may miss one although each of its versions

@@ -53,7 +53,7 @@ def only_state(question: Question) -> Refutation | None:
         whole,
         core=shown.core(problem),
         says=f"{alone}: {shown.told}",
-        garbage=shown.edge if shown.is_of_no_version(problem) else None,
+        garbage=shown.edge if shown.is_of_no_version() else None,
     )
 
 
@@ -61,10 +61,11 @@ def only_state(question: Question) -> Refutation | None:
 class _ReadOtherwise:
     """A row, told apart by the columns `key`, that `reader` read otherwise than the one state has it, and in which
     column; `writers`: the transactions that tell what it has there, the last one first (none: it is as it was at
-    first). `told` says so in words."""
+    first); `answers`: what all of them tell. `told` says so in words."""
 
     reader: int
     trace: Trace
+    answers: _Told
     row: RowHistory
     place: Place
     key: tuple[int, ...]
@@ -119,16 +120,16 @@ class _ReadOtherwise:
             written=value_text(self.left),
         )
 
-    def is_of_no_version(self, problem: Problem) -> bool:
+    def is_of_no_version(self) -> bool:
         """Whether no version of the row has what was read, nor any that was rolled back or written over at once."""
         if any(isinstance(one, tuple) and one[self.column] == self.read for one in self.row.versions):
             return False
-        others = [one for one, status in enumerate(problem.statuses) if status != "committed"]
+        others = [one for one, status in enumerate(self.trace.problem.statuses) if status != "committed"]
         if len(others) > SOME:
             return False
         last = [self.trace.item_at(position) for position in self.row.positions[-SOME:] if position > 0]
-        told = _Told(problem, self.reader)
-        return not any(told.may_have_written(one, self.place, self.column, self.read) for one in (*others, *last))
+        had = self.answers.may_have_written
+        return not any(had(one, self.place, self.column, self.read) for one in (*others, *last))
 
     def core(self, problem: Problem) -> Core | None:
         """The writers that tell what the row has, with the reader, decided a second time; None where that does not
@@ -230,7 +231,9 @@ def _read_otherwise(problem: Problem, trace: Trace, item: int, statement: int | 
                     writers = told.writers(trace, place, column)
                     if writers is not None:
                         found.append(
-                            _ReadOtherwise(item, trace, row, place, key, column, has[column], read, statement, writers)
+                            _ReadOtherwise(
+                                item, trace, told, row, place, key, column, has[column], read, statement, writers
+                            )
                         )
                     break
     except Unsupported:

@@ -153,20 +153,13 @@ class Accounts:
     def _lasting(self) -> dict[str, list[tuple[Value, ...]]]:
         """The keys of the tables with few rows into which no transaction of the log inserts and from which none
         deletes, and whose keys none updates: every state has the rows of the initial one there."""
-        problem, changed = self._problem, set[str]()
-        catalog, seen = problem.library.catalog, set[int]()
-        for item in range(len(problem.statuses)):
-            for statement in problem.prepared(item).statements:
-                program = statement.program
-                if program is None or program.read_only or id(program.statement) in seen:
-                    continue
-                bound = program.statement
-                seen.add(id(bound))
-                if isinstance(bound, CreateTable | DropTable | ChangeTables):
-                    return {}
-                changed |= {table for table, action in written_tables([bound], catalog) if action != "update"}
-                for table, columns in columns_set(bound, catalog):
-                    changed |= {table} if columns & set(self.places.get(table, ())) else set()
+        changed, catalog = set[str](), self._problem.library.catalog
+        for bound in self._problem.writing():
+            if isinstance(bound, CreateTable | DropTable | ChangeTables):
+                return {}
+            changed |= {table for table, action in written_tables([bound], catalog) if action != "update"}
+            for table, columns in columns_set(bound, catalog):
+                changed |= {table} if columns & set(self.places.get(table, ())) else set()
         found: dict[str, list[tuple[Value, ...]]] = {name: [] for name in self.places if name not in changed}
         for name, values in self.initial:
             if name in found:
