@@ -6,39 +6,18 @@ Whatever is not explained so is left to the search, from the first transaction o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import overload
+from collections.abc import Callable
 
 from sql_semantics.errors import SqlSemanticsError
 from sql_semantics.library import SqlLibrary
-from troubadour.model.log import Log, LogError, Transaction, TransactionId
+from troubadour.model.ids import Chosen
+from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Status, Verdict
 from troubadour.model.witness import Views, Witness
 from troubadour.replay.newest import NotPlain, explained_by_newest
 
 ENGINE = "straight"
 """What a verdict calls this step."""
-
-
-class _Judged(Sequence[TransactionId]):
-    """The ids of some transactions of a log, by their places in it."""
-
-    __slots__ = ("_places", "_transactions")
-
-    def __init__(self, transactions: Sequence[Transaction], places: Sequence[int]) -> None:
-        self._transactions, self._places = transactions, places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, index: int) -> TransactionId: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[TransactionId]: ...
-    def __getitem__(self, index: int | slice) -> TransactionId | Sequence[TransactionId]:
-        if isinstance(index, slice):
-            return _Judged(self._transactions, self._places[index])
-        return self._transactions[self._places[index]].id
 
 
 def straight(
@@ -57,8 +36,8 @@ def straight(
         found = explained_by_newest(log, library, isolation=isolation, order_recorded=order_recorded, progress=progress)
     except (NotPlain, SqlSemanticsError, LogError, RecursionError):
         return None
-    places: Sequence[int] = found.places
-    witness = Witness(log.digest, isolation, _Judged(log.transactions, places), Views(range(len(places))))
+    order = Chosen(lambda place: log.transactions[place].id, found.places)
+    witness = Witness(log.digest, isolation, order, Views(range(len(order))))
     return Verdict(
         Status.CORRECT,
         isolation or ", ".join(found.levels) or log.header.isolation or "",

@@ -4,7 +4,7 @@ Does not know the transactions."""
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import overload
 
 from troubadour.model.log import TransactionId
@@ -145,12 +145,12 @@ class Hashes:
 
 
 class Chosen(Sequence[TransactionId]):
-    """Some of the ids that have places, in an order of their own, as a witness names them."""
+    """Some of the ids that have places, in an order of their own, as a witness names them. `at`: the id at a place."""
 
-    __slots__ = ("_ids", "_places")
+    __slots__ = ("_at", "_places")
 
-    def __init__(self, ids: Sequence[TransactionId], places: Sequence[int]) -> None:
-        self._ids, self._places = ids, places
+    def __init__(self, at: Callable[[int], TransactionId], places: Sequence[int]) -> None:
+        self._at, self._places = at, places
 
     def __len__(self) -> int:
         return len(self._places)
@@ -161,8 +161,8 @@ class Chosen(Sequence[TransactionId]):
     def __getitem__(self, index: slice) -> Sequence[TransactionId]: ...
     def __getitem__(self, index: int | slice) -> TransactionId | Sequence[TransactionId]:
         if isinstance(index, slice):
-            return Chosen(self._ids, self._places[index])
-        return self._ids[self._places[index]]
+            return Chosen(self._at, self._places[index])
+        return self._at(self._places[index])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))

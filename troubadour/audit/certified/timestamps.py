@@ -40,7 +40,7 @@ def timestamp_order(log: Log, certificate: Certificate) -> Certified:
     order: Sequence[int] = items
     if not stamps.ascending:
         order = array("q", map(items.__getitem__, _sorted(stamps)))
-    return Certified(order, Chosen(names, order), range(len(order)), commits)
+    return Certified(order, Chosen(names.__getitem__, order), range(len(order)), commits)
 
 
 class _Stamps:
