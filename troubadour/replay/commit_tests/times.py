@@ -58,7 +58,7 @@ def times_of(
     happened = transaction.status == "committed"
     if happened:
         answered = end.returned if end is not None and end.returned is not None else transaction.returned
-    put, got = _put(transaction), _got(transaction)
+    put, got = _put(transaction), answers_by(transaction)
     return Times(
         clock=transaction.clock if transaction.clock is not None else default_clock,
         start=transaction.start,
@@ -115,7 +115,7 @@ def _put(transaction: Transaction) -> tuple[int | None, ...]:
     return tuple(put)
 
 
-def _got(transaction: Transaction) -> tuple[int | None, ...]:
+def answers_by(transaction: Transaction) -> tuple[int | None, ...]:
     """By when each statement was answered: its own time, else the earliest known time after it."""
     end = transaction.end
     after = [end.invoked, end.returned, transaction.returned] if end is not None else [transaction.returned]

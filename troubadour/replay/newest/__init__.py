@@ -1,7 +1,7 @@
 """Whether every transaction read the newest state at its turn, in hint order: what nearly all logs of servers do.
 
-A run of the log on one state that its writes make anew, without versions. It says yes, or leaves the log to those who
-know more of what a level allows. Does not know any other reading than this one.
+A run of the log on one state that its writes make anew, without versions. It says yes, or leaves the log to what
+knows more of what a level allows. Does not know any other reading than this one.
 """
 
 from troubadour.replay.newest.judge import Explained, explained_by_newest

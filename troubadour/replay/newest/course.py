@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from troubadour.model.log import Transaction
+from troubadour.replay.commit_tests.times import answers_by
 from troubadour.replay.newest.rows import Look, NotPlain, Written
 
 _RECENT = 512
@@ -64,7 +65,7 @@ class Course:
     def independent(self, one: Transaction, clock: Clock, looks: Sequence[Look]) -> bool:
         """Whether nothing that it looked for hangs on a commit that was sent after the answer of the statement that
         looked."""
-        got = _got(one)
+        got = answers_by(one)
         dropped = self._dropped.get(clock, _LEAST)
         if any(time is not None and time < dropped for time in got):
             return False
@@ -146,20 +147,3 @@ def _sent(one: Transaction) -> int | None:
     for time in known:
         latest = latest if time is None else max(latest, time)
     return None if latest == _LEAST else latest
-
-
-def _got(one: Transaction) -> list[int | None]:
-    """By when each statement was answered, at the latest."""
-    bound, end = one.returned, one.end
-    if end is not None:
-        ends = [time for time in (bound, end.invoked, end.returned) if time is not None]
-        bound = min(ends, default=None)
-    found: list[int | None] = []
-    for statement in reversed(one.statements):
-        if statement.returned is not None and (bound is None or statement.returned < bound):
-            bound = statement.returned
-        found.append(bound)
-        if statement.invoked is not None and (bound is None or statement.invoked < bound):
-            bound = statement.invoked
-    found.reverse()
-    return found

@@ -23,7 +23,7 @@ from troubadour.execution.prepared import Preparations, PreparedStatement, Prepa
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.replay.commit_tests.levels import Level, is_judged, level_of
 from troubadour.replay.newest.course import Course
-from troubadour.replay.newest.plans import Misread, Plan, Shape, shape_of
+from troubadour.replay.newest.plans import Misread, Plan, Shape, is_narrow, shape_of
 from troubadour.replay.newest.rows import NewestRows, NotPlain
 from troubadour.replay.statements import run_failed
 
@@ -115,7 +115,7 @@ class _Run:
     def _take(self, one: Transaction, level: Level, clock: str | None) -> None:
         """Run the next transaction. Raises NotPlain."""
         rows, course = self._rows, self._course
-        # who lets no lock go before its end takes turns in the order of ends
+        # one that lets no lock go before its end takes its turn in the order of ends
         alone = level.latest and level.commits
         overlaps = course.follows(one, clock, at_start=level.at_start or not level.latest, alone=alone)
         rows.looks = [] if overlaps else None
@@ -158,7 +158,7 @@ class _Run:
                 plan = plans[key] if key in plans else self._plan(key, statement, place, one)
                 if plan is None:
                     return False
-                arguments = plan.arguments(statement.params)  # type: ignore[arg-type]
+                arguments = plan.arguments(statement.params)
             except ValueError:
                 return False
             rows.statement = place
@@ -181,7 +181,7 @@ class _Run:
             plan = None if program is None else Plan(program, self._library, key[1])
         except Misread:
             plan = None
-        if statement.params is None or all(map(_is_narrow, statement.params)):
+        if statement.params is None or all(map(is_narrow, statement.params)):
             self._plans[key] = plan
             return plan
         return None
@@ -227,11 +227,6 @@ class _Run:
             if rows.savepoint() != before:
                 raise NotPlain("a statement that failed and left something behind")
         return None
-
-
-def _is_narrow(value: object) -> bool:
-    """Whether a parameter looks like all of its class: of integers only those of 32 bits do."""
-    return not isinstance(value, int) or -(1 << 31) <= value < 1 << 31
 
 
 def _succeeds(one: PreparedStatement, rows: NewestRows) -> str | None:

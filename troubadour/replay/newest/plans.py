@@ -7,7 +7,7 @@ Does not know what a statement means, nor when it ran.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
@@ -45,6 +45,11 @@ def shape_of(statement: Statement) -> Shape:
     return tuple(map(type, params))
 
 
+def is_narrow(value: object) -> bool:
+    """Whether a parameter looks like all of its class: of integers only those of 32 bits do."""
+    return not isinstance(value, int) or _LOW <= value <= _HIGH
+
+
 class Plan:
     """How the statements of one text with parameters of one shape run. `arguments` and `agrees` raise Misread, or
     ValueError, for what is not read here."""
@@ -65,8 +70,8 @@ class Plan:
         self._results = [_result_reader(one) for one in types[0]] if types else None
         self._width = len(types[0]) if types else 0
 
-    def arguments(self, params: Sequence[JsonValue] | None) -> Row:
-        """The parameters as a program takes them."""
+    def arguments(self, params: Iterable[JsonValue] | None) -> Row:
+        """The parameters as a program takes them; of a plan's shape, so that they are not named."""
         if params is None:
             return ()
         return tuple([read(value) for read, value in zip(self._readers, params, strict=True)])
@@ -110,7 +115,7 @@ def _argument_reader(given: type, type_: SqlType | None) -> Reader:
         read = _reader(type_)
 
         def narrow(value: JsonValue) -> Value:
-            if not _LOW <= value <= _HIGH:  # else its shape is another one
+            if not is_narrow(value):
                 raise Misread
             return read(value)
 
@@ -119,7 +124,7 @@ def _argument_reader(given: type, type_: SqlType | None) -> Reader:
 
 
 def _untold(value: JsonValue) -> Value:
-    if not _LOW <= value <= _HIGH:
+    if not is_narrow(value):
         raise Misread
     return None
 

@@ -23,7 +23,7 @@ _NONE: Mapping[RowId, Row] = {}
 
 
 class NotPlain(Exception):
-    """The log is left to those who know more: `reason`."""
+    """The log is left to what knows more of levels: `reason`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -77,17 +77,15 @@ class NewestRows:
 
     def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """Exactly the rows whose `columns` equal `key`."""
+        columns, key = tuple(columns), tuple(key)
         if self.looks is not None:
-            self.looks.append((self.statement, table, tuple(columns), tuple(key)))
-        index = self._indexes[table].get(columns)  # type: ignore[call-overload]
-        if index is None:
-            index = self._index(table, tuple(columns))
-        found = index.get(key)
+            self.looks.append((self.statement, table, columns, key))
+        found = self.holding(table, columns, key)
         return list(found.items()) if found else ()
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """As `lookup`: there is one state only."""
-        return self.lookup(table, tuple(columns), tuple(key)) if columns else self.scan(table)
+        return self.lookup(table, columns, key) if columns else self.scan(table)
 
     def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """As `rivals`."""
