@@ -45,8 +45,8 @@ def checked_chain(
 
 
 class _Checker:
-    """What was shown so far: which moments are before which, which sources are excluded, who has happened. `accounts`:
-    what each transaction says by itself."""
+    """What was shown so far: which moments are before which, which sources are excluded, which transactions have
+    happened. `accounts`: what each transaction says by itself."""
 
     def __init__(self, problem: Problem, accounts: Accounts, prefix: int) -> None:
         self._problem = problem

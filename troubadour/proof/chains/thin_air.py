@@ -43,20 +43,22 @@ def thin_air(problem: Problem, evidence: Evidence, accounts: Accounts) -> ThinAi
     if not isinstance(left, tuple):
         return None
     column = next((n for n, value in enumerate(seen.known) if value not in (Unknown.VALUE, left[n])), None)
-    if column is None or left[column] is Unknown.VALUE:
+    if column is None:
+        return None
+    was, got = left[column], seen.known[column]
+    if was is Unknown.VALUE or got is Unknown.VALUE:
         return None
     table = problem.library.catalog.tables[seen.place[0]]
     name = key_text(table, accounts.places[table.name], seen.place[1])
-    has = f"{table.columns[column].name}={_text(left[column])}"
-    read = _text(seen.known[column])
+    has, read = f"{table.columns[column].name}={value_text(was)}", value_text(got)
     reader = problem.transaction(seen.item).id
     by = None if writer is None else problem.transaction(writer).id
-    was = (
+    before_it = (
         f"{name} has {has} from the start"
         if by is None
         else f"{by!r}, the last one to write {name} by then, left {has}"
     )
-    told = f"statement {statement + 1} of {reader!r} read {read}, which nothing can have left there: {was}"
+    told = f"statement {statement + 1} of {reader!r} read {read}, which nothing can have left there: {before_it}"
     edge = Edge(
         "wr",
         reader if by is None else by,
@@ -68,13 +70,9 @@ def thin_air(problem: Problem, evidence: Evidence, accounts: Accounts) -> ThinAi
         seen=read,
         writer=by,
         writer_status=None if by is None else "committed",
-        written=_text(left[column]),
+        written=value_text(was),
     )
     return ThinAir(told, edge)
-
-
-def _text(value: object) -> str:
-    return value_text(value)  # type: ignore[arg-type]  # a value of a row that is told
 
 
 def _statement_of(problem: Problem, accounts: Accounts, seen: Observation) -> int | None:

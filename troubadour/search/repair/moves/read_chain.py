@@ -98,7 +98,7 @@ def _few(sums: Sums) -> Iterator[int]:
 
 
 def _link(links: Links, item: int, row: RowHistory, reach: Reach, target: int) -> bool:
-    """Choose who adds up to a target, and let each read the version of the one before."""
+    """Choose the transactions that add up to a target, and let each read the version of the one before."""
     for base in reach.bases:
         parts = chosen(reach.changes, target - base)
         if parts is None:
