@@ -42,7 +42,7 @@ class Draft:
         """The lines of the file."""
         initial: dict[str, Json] = {}
         for (name, key), value in self.initial.items():
-            shown = sorted(value, key=str) if isinstance(value, frozenset) else value
+            shown = sorted(value, key=_in_turn) if isinstance(value, frozenset) else value
             initial.setdefault(name, {"rows": []})["rows"].append([key, shown])
         header = {"format": "troubadour-log", "version": 1, "objects": self.types, "initial": initial, **self.header}
         return [header, *self.lines]
@@ -110,6 +110,11 @@ def _first(rng: random.Random, kind: str) -> Any:
     return some if kind == "list" else frozenset(some)
 
 
+def _in_turn(element: object) -> tuple[str, str]:
+    """1 and its text, too, are in one order, whatever the process."""
+    return str(element), type(element).__name__
+
+
 def _nothing(kind: str) -> Any:
     return {"register": None, "counter": 0, "list": [], "set": frozenset()}[kind]
 
@@ -153,7 +158,7 @@ def _run(
             own.get(cell, _nothing(kind)) | view(cell) if kind == "set" else own[cell] if cell in own else view(cell)
         )
         if rng.random() < 0.55:
-            shown = sorted(there, key=str) if kind == "set" else there
+            shown = sorted(there, key=_in_turn) if kind == "set" else there
             operations.append(["r", name, key, shown] if rng.random() < 0.93 else ["r", name, key])
             continue
         value = rng.choice((0, 1, 1, 2, "1"))
