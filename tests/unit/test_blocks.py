@@ -1,4 +1,5 @@
-"""Edges that some circle may have, told by an order of the events (`order.arrays.in_blocks`): all that one has stay."""
+"""Edges that some circle may have, told by an order of the events (`order.objects.arrays.in_blocks`): all that one has
+stay."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import random
 
 import numpy as np
 
-from troubadour.order.arrays import Links, circling, in_blocks
+from troubadour.order.objects.arrays import Links, circling, in_blocks
 
 
 def test_no_circle_is_lost_and_much_else_goes() -> None:

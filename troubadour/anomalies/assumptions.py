@@ -18,9 +18,9 @@ from troubadour.facts.objects.facts import Facts
 from troubadour.facts.objects.names import named
 from troubadour.isolation.models import ruled_out
 from troubadour.model.objects import COMMITTED, MISSING
-from troubadour.order.arrays import Links, components
-from troubadour.order.dependencies import Assumed
-from troubadour.order.known import since_of
+from troubadour.order.objects.arrays import Links, components
+from troubadour.order.objects.dependencies import Assumed
+from troubadour.order.objects.known import since_of
 
 
 class Assumption(Enum):

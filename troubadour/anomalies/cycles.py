@@ -15,9 +15,9 @@ import numpy as np
 from troubadour.anomalies.specifications import EXTRA, SPECIFICATIONS, Misses, Specification, name_of
 from troubadour.facts.objects.accesses import Flags, Ints
 from troubadour.isolation.models import implied
-from troubadour.order.arrays import Links, Rows, circling, components, in_blocks
-from troubadour.order.dependencies import Dependencies
-from troubadour.order.known import Relation, Why
+from troubadour.order.objects.arrays import Links, Rows, circling, components, in_blocks
+from troubadour.order.objects.dependencies import Dependencies
+from troubadour.order.objects.known import Relation, Why
 
 LOOKS = 1_000_000
 """Edges that are looked at for the circles of one name."""

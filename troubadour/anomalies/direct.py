@@ -45,7 +45,8 @@ class Direct:
 
 
 def direct_anomalies(facts: Facts, since: Ints) -> list[Direct]:
-    """Those of a log, whose facts have every append extending the newest list. `since`: see `order.known.Relation`."""
+    """Those of a log, whose facts have every append extending the newest list. `since`: see
+    `order.objects.known.Relation`."""
     scan = _Lists(facts, since)
     found = [*scan.found()]
     told = {(one.name, one.transactions[0]) for one in found}

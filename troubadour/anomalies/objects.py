@@ -28,7 +28,7 @@ from troubadour.isolation.levels import LEVELS, Level, Visible
 from troubadour.isolation.models import PROCESS, REALTIME, ruled_out, stronger
 from troubadour.model.account import Edge
 from troubadour.model.objects import MISSING, UNKNOWN, ObjectLog
-from troubadour.order.dependencies import Dependencies, dependencies_of
+from troubadour.order.objects.dependencies import Dependencies, dependencies_of
 from troubadour.proof.dependencies import DependencyLink
 
 GROWING = ", unless an append got lost"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from troubadour.isolation.models import PLAIN, PROCESS, REALTIME
-from troubadour.order.known import Why
+from troubadour.order.objects.known import Why
 
 
 class Misses(Enum):

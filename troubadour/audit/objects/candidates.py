@@ -10,12 +10,12 @@ from troubadour.facts.objects.accesses import NEVER, Ints, column
 from troubadour.facts.objects.facts import Facts
 from troubadour.isolation.levels import Level, Scope
 from troubadour.model.objects import COMMITTED
-from troubadour.order.arrays import in_order
-from troubadour.order.by_version import by_version
-from troubadour.order.completed import completed
-from troubadour.order.greedy import Greedy
-from troubadour.order.known import Relation, Why
-from troubadour.order.needs import needs_of
+from troubadour.order.objects.arrays import in_order
+from troubadour.order.objects.by_version import by_version
+from troubadour.order.objects.completed import completed
+from troubadour.order.objects.greedy import Greedy
+from troubadour.order.objects.known import Relation, Why
+from troubadour.order.objects.needs import needs_of
 from troubadour.replay.objects import Reading
 
 VISITS = 3_000_000

@@ -33,9 +33,9 @@ from troubadour.model.objects import ABORTED, COMMITTED, MISSING, READ, UNKNOWN,
 from troubadour.model.verdict import CoreScope, Coverage, Status, Verdict
 from troubadour.model.verdict import Scope as Excluded
 from troubadour.model.witness import RowRead, TransactionView, Views, Witness
-from troubadour.order.arrays import lightest, shortest_circle
-from troubadour.order.counted_times import out_of_time
-from troubadour.order.known import Relation, Why, is_orderly, known_order
+from troubadour.order.objects.arrays import lightest, shortest_circle
+from troubadour.order.objects.counted_times import out_of_time
+from troubadour.order.objects.known import Relation, Why, is_orderly, known_order
 from troubadour.problem.budget import SOME
 from troubadour.proof.dependencies import is_shown
 from troubadour.replay.objects import Reading, by_timestamps, check_reading

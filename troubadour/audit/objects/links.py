@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from troubadour.facts.objects.facts import Facts
 from troubadour.isolation.anomalies import Kind
-from troubadour.order.known import Relation, Why
+from troubadour.order.objects.known import Relation, Why
 from troubadour.proof.dependencies import DependencyLink
 
 _KINDS = {Why.WR: "wr", Why.WW: "ww", Why.RW: "rw", Why.SESSION: "session", Why.REAL_TIME: "real-time"}

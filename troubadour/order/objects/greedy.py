@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from troubadour.order.arrays import Ints, Links, Rows
+from troubadour.order.objects.arrays import Ints, Links, Rows
 
 Token = int
 Read = tuple[int, Token | frozenset[Token]]

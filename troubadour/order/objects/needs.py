@@ -7,7 +7,7 @@ import numpy as np
 
 from troubadour.facts.objects.accesses import Accesses, Flags, heads
 from troubadour.facts.objects.facts import Facts
-from troubadour.order.greedy import Change, Needs, Read
+from troubadour.order.objects.greedy import Change, Needs, Read
 
 
 def needs_of(facts: Facts, happened: Flags) -> Needs:

@@ -16,8 +16,8 @@ import numpy as np
 
 from troubadour.facts.objects.accesses import NEVER, Flags, Ints, heads
 from troubadour.facts.objects.facts import BLIND, NOTHING, Facts
-from troubadour.order.arrays import Links
-from troubadour.order.known import Relation, Why, of_reads_and_times
+from troubadour.order.objects.arrays import Links
+from troubadour.order.objects.known import Relation, Why, of_reads_and_times
 
 FEW_PAIRS = 64
 """Pairs of a reader and a writer of one version up to which each is an edge; more go through beads."""

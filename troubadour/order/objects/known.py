@@ -17,7 +17,7 @@ from troubadour.facts.objects.facts import BLIND, Facts
 from troubadour.isolation.levels import LEVELS, Level, Scope, Visible
 from troubadour.model.log import Begin
 from troubadour.model.objects import ABORTED, COMMITTED, MISSING
-from troubadour.order.arrays import Links
+from troubadour.order.objects.arrays import Links
 
 
 class Why(IntEnum):

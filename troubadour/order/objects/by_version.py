@@ -9,8 +9,8 @@ import numpy as np
 
 from troubadour.facts.objects.accesses import Flags, Ints, heads
 from troubadour.facts.objects.facts import Facts
-from troubadour.order.arrays import Links, in_order
-from troubadour.order.known import Relation
+from troubadour.order.objects.arrays import Links, in_order
+from troubadour.order.objects.known import Relation
 
 
 def by_version(

@@ -12,9 +12,9 @@ from troubadour.facts.objects.accesses import Flags, Ints
 from troubadour.facts.objects.facts import Facts
 from troubadour.order.counters import Counter
 from troubadour.order.history import INITIAL, History, Read, bits_of
-from troubadour.order.known import Relation, Why
 from troubadour.order.linearization import Limits, Linearizer
-from troubadour.order.needs import needs_of
+from troubadour.order.objects.known import Relation, Why
+from troubadour.order.objects.needs import needs_of
 from troubadour.order.saturation import Known
 
 EVENTS = 12_000
