@@ -45,12 +45,10 @@ def serial(count: int, seed: int, *, wrong: bool) -> Iterator[Line]:
         statements: list[Line] = []
         for key, change in ((source, -amount), (target, amount)):
             more = 7 if wrong and number == count // 2 and key == source else 0
-            read = {"columns": ["balance"], "rows": [[balances[key] + more]]}
-            statements.append({"sql": "SELECT balance FROM accounts WHERE id = $1", "params": [key], "result": read})
+            sql = "SELECT balance FROM accounts WHERE id = $1"
+            statements.append(_read(sql, [key], "balance", balances[key] + more))
             balances[key] += change
-            statements.append(
-                {"sql": "UPDATE accounts SET balance = $1 WHERE id = $2", "params": [balances[key], key], "affected": 1}
-            )
+            statements.append(_update("UPDATE accounts SET balance = $1 WHERE id = $2", [balances[key], key]))
         begun = clock
         for statement in statements:
             statement.update(invoked=clock + 1, returned=clock + 2)
@@ -77,18 +75,12 @@ def shuffled_values(count: int, seed: int, *, wrong: bool = False) -> Iterator[L
     for number in range(count):
         statements: list[Line] = []
         for key in random.sample(range(1, 31), random.randint(2, 4)):
-            read = {"columns": ["v"], "rows": [[values[key]]]}
-            statements.append({"sql": "SELECT v FROM kv WHERE k = $1", "params": [key], "result": read})
+            statements.append(_read("SELECT v FROM kv WHERE k = $1", [key], "v", values[key]))
             if random.random() < 0.5:
                 values[key] = random.randint(1, VALUES)
-                sql = "UPDATE kv SET v = $1 WHERE k = $2"
-                statements.append({"sql": sql, "params": [values[key], key], "affected": 1})
+                statements.append(_update("UPDATE kv SET v = $1 WHERE k = $2", [values[key], key]))
         made.append({"id": f"t{number}", "status": "committed", "statements": statements})
-    if wrong:
-        reads = [s for one in made for s in one["statements"] if "result" in s]
-        random.choice(reads)["result"]["rows"][0][0] = VALUES + 1
-    random.shuffle(made)
-    yield from made
+    yield from _shuffled(made, random, VALUES + 1 if wrong else None)
 
 
 def shuffled_counts(count: int, seed: int, *, wrong: bool = False) -> Iterator[Line]:
@@ -101,20 +93,31 @@ def shuffled_counts(count: int, seed: int, *, wrong: bool = False) -> Iterator[L
         key = random.randint(1, 10)
         statements: list[Line] = []
         if random.random() < 0.5:
-            read = {"columns": ["n"], "rows": [[values[key]]]}
-            statements.append({"sql": "SELECT n FROM counters WHERE id = $1", "params": [key], "result": read})
+            statements.append(_read("SELECT n FROM counters WHERE id = $1", [key], "n", values[key]))
         if random.random() < 0.2:
-            read = {"columns": ["sum"], "rows": [[sum(values.values())]]}
-            statements.append({"sql": "SELECT SUM(n) FROM counters", "result": read})
+            statements.append(_read("SELECT SUM(n) FROM counters", [], "sum", sum(values.values())))
         values[key] += 1
-        sql = "UPDATE counters SET n = n + 1 WHERE id = $1"
-        statements.append({"sql": sql, "params": [key], "affected": 1})
+        statements.append(_update("UPDATE counters SET n = n + 1 WHERE id = $1", [key]))
         made.append({"id": f"t{number}", "status": "committed", "statements": statements})
-    if wrong:
+    yield from _shuffled(made, random, count + 1 if wrong else None)
+
+
+def _shuffled(made: list[Line], random: Random, wrong: int | None) -> list[Line]:
+    """The transactions in a random order; one read shows what is `wrong`, if that is given."""
+    if wrong is not None:
         reads = [s for one in made for s in one["statements"] if "result" in s]
-        random.choice(reads)["result"]["rows"][0][0] = count + 1
+        random.choice(reads)["result"]["rows"][0][0] = wrong
     random.shuffle(made)
-    yield from made
+    return made
+
+
+def _read(sql: str, params: list[int], column: str, value: int) -> Line:
+    given = {"params": params} if params else {}
+    return {"sql": sql, **given, "result": {"columns": [column], "rows": [[value]]}}
+
+
+def _update(sql: str, params: list[int]) -> Line:
+    return {"sql": sql, "params": params, "affected": 1}
 
 
 def written(path: Path, lines: Iterator[Line]) -> Path:
