@@ -28,7 +28,7 @@ ALIKE = 3
 
 UNOBSERVED = "nothing that is judged was observed: no row, no count and no error, so that any order explains it"
 
-_NO_TIME = 0.001
+NO_TIME = 0.001
 """Seconds left where none are."""
 
 Judge = Callable[[Log, SqlLibrary, float | None], Verdict]
@@ -58,13 +58,13 @@ def audit_covered(log: Log, library: SqlLibrary, policy: Policy, judge: Judge) -
     if given_up or not is_exact(library):
         reduced = reduce_log(log, library, policy.isolation, given_up, order_recorded=policy.order_recorded)
     for _ in range(SOME):
-        left = None if policy.timeout is None else max(policy.timeout - (time.monotonic() - begun), _NO_TIME)
+        left = None if policy.timeout is None else max(policy.timeout - (time.monotonic() - begun), NO_TIME)
         if reduced is None:
             verdict = judge(log, library, left)
         else:
             verdict = judge(reduced.log, reduced.library, left)
         unmodelled = _unmodelled(verdict)
-        if unmodelled is None or (reduced is not None and left == _NO_TIME):
+        if unmodelled is None or (reduced is not None and left == NO_TIME):
             break
         given_up += _alike(unmodelled, given_up, log)
         reduced = reduce_log(log, library, policy.isolation, given_up, order_recorded=policy.order_recorded)

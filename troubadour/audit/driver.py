@@ -15,7 +15,7 @@ import msgspec
 from sql_semantics.library import SqlLibrary
 from sql_semantics.terms import metered
 from troubadour.audit.collector import rarely_collected
-from troubadour.audit.covered import Policy, audit_covered
+from troubadour.audit.covered import NO_TIME, Policy, audit_covered
 from troubadour.audit.remarks import with_remarks
 from troubadour.audit.straight import straight
 from troubadour.coverage.untold import is_untold
@@ -138,9 +138,6 @@ def _by_other_settings(log: Log, library: SqlLibrary, verdict: Verdict, options:
     return by_other_settings(log, library, verdict, left, judge)
 
 
-LEAST = 0.001
-"""Seconds left where none are."""
-
 OVERRUN = 2.5
 """Seconds of a time limit that are kept back."""
 
@@ -172,8 +169,10 @@ def _as_far_as_modelled(
     progress: Progress | None,
     given_up: Sequence[GivenUp] = (),
 ) -> Verdict:
+    report = progress or (lambda phase, done, total: None)
+
     def judge(log: Log, library: SqlLibrary, timeout: float | None) -> Verdict:
-        return _serially(log, library, replace(options, timeout=timeout), progress)
+        return _serially(log, library, replace(options, timeout=timeout), report)
 
     policy = Policy(
         options.isolation,
@@ -187,19 +186,19 @@ def _as_far_as_modelled(
     return audit_covered(log, library, policy, judge)
 
 
-def _serially(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
+def _serially(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict:
     begun = time.perf_counter()
-    explained = _straight(log, library, options, progress or (lambda phase, done, total: None))
+    explained = _straight(log, library, options, report)
     if explained is not None:
         return msgspec.structs.replace(explained, seconds=round(time.perf_counter() - begun, 4))
     if options.timeout is not None:
-        options = replace(options, timeout=max(options.timeout - (time.perf_counter() - begun), LEAST))
+        options = replace(options, timeout=max(options.timeout - (time.perf_counter() - begun), NO_TIME))
     if not snapshots_of(log, options.isolation):
-        return _audit(log, library, options, progress)
+        return _audit(log, library, options, report)
     from troubadour.audit.serial import audit_serial
 
     def decide(other: Log, isolation: str | None, timeout: float | None) -> Verdict:
-        return _audit(other, library, replace(options, isolation=isolation, timeout=timeout), progress)
+        return _audit(other, library, replace(options, isolation=isolation, timeout=timeout), report)
 
     return audit_serial(log, library, options.isolation, options.timeout, decide, order_recorded=options.order_recorded)
 
@@ -211,13 +210,13 @@ def stats_of(budget: Budget) -> tuple[StepCount, ...]:
     )
 
 
-def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
+def _audit(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict:
     budget = options.budget
     with budget.within(effort=options.effort, seconds=options.timeout), metered(budget.note_operands):
         # what goes straight needs none of this
         from troubadour.audit.searched import decided
 
-        return decided(log, library, options, progress or (lambda phase, done, total: None))
+        return decided(log, library, options, report)
 
 
 def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict | None:

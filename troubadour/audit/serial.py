@@ -14,6 +14,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.covered import NO_TIME
 from troubadour.isolation.levels import is_serial_throughout, names_of, snapshots_of
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status, Verdict
@@ -40,7 +41,7 @@ def audit_serial(
     begun = time.monotonic()
 
     def ask(log: Log, isolation: str | None) -> Verdict:
-        left = None if timeout is None else max(timeout - (time.monotonic() - begun), 0.001)
+        left = None if timeout is None else max(timeout - (time.monotonic() - begun), NO_TIME)
         return decide(log, isolation, left)
 
     verdict = _Serial(log, library, isolation, ask, order_recorded=order_recorded).verdict()

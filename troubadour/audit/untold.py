@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.covered import NO_TIME
 from troubadour.coverage.untold import Supposition, suppositions, untold_settings
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import StatementRef, Status, Verdict
 from troubadour.model.witness import GivenUp
 from troubadour.problem.budget import MANY, SEVERAL
-
-_NO_TIME = 0.001
 
 Judge = Callable[[Log, SqlLibrary, Sequence[GivenUp], float | None], Verdict]
 """f(log, library, statements that are left out, seconds left): the verdict on a log."""
@@ -26,7 +25,7 @@ def by_other_settings(log: Log, library: SqlLibrary, verdict: Verdict, timeout: 
     begun = time.monotonic()
 
     def explains(one: Supposition) -> Verdict | None:
-        left = None if timeout is None else max(timeout - (time.monotonic() - begun), _NO_TIME)
+        left = None if timeout is None else max(timeout - (time.monotonic() - begun), NO_TIME)
         try:
             return judge(one.log, one.library, one.given_up, left)
         except (LogError, SchemaError, Unsupported):
