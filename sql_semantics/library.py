@@ -27,6 +27,7 @@ from sql_semantics.frontend import (
     read_schema,
     refuse_altered,
     refuse_dangling,
+    refuse_parted,
     refuse_writes,
     standing_in_states,
     with_hidden,
@@ -156,9 +157,10 @@ class SqlLibrary:
         of_schema = read_schema(schema, dialect, lenient=True, unread=self.unread, forgotten=forgotten)
         tables, transient = read_definitions(definitions, forgotten.of_all(of_schema), dialect)
         tables = forgotten.of_all(tables)
+        runs = [text for run in definitions for text in ((run,) if isinstance(run, str) else run)]
+        refuse_parted([*altered, *runs, *(change.text for change in self._changes)], tables, dialect)
         for text in altered:
             refuse_altered(text, tables, dialect)
-        runs = (text for run in definitions for text in ((run,) if isinstance(run, str) else run))
         reaches = hidden_reaches([*schema, *procedures, *runs, *altered, *self._beside], tables, dialect, of_schema)
         tables = with_hidden(tables, reaches.own, of_schema)
         routines = read_routines(schema, procedures, tables, dialect, reaches.hidden, self.unread)

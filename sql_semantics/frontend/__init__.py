@@ -26,6 +26,7 @@ from sql_semantics.frontend.names.refusals import (
     names_anew,
     refuse_altered,
     refuse_dangling,
+    refuse_parted,
     refuse_writes,
     renames_table,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "read_schema",
     "refuse_altered",
     "refuse_dangling",
+    "refuse_parted",
     "refuse_writes",
     "renamed_index",
     "renames_table",

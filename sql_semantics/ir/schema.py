@@ -154,7 +154,8 @@ class Table:
     foreign keys as they are spelled, where the names in them are looked up late (SQLite); `dangling`: the parents of
     those among them that find no key or compare what is not modelled, each with the reason; `unread`: of those whose
     parent is refused. `indexes`: of those that are no keys, what columns their definitions name. `fixed`: the columns
-    that tell in which partition a row is, so that their update may move it.
+    that tell in which partition a row is, so that their update may move it; `part_of`: the whole table of which it is a
+    partition, empty for none.
     """
 
     name: str
@@ -173,6 +174,7 @@ class Table:
     unread: tuple[tuple[str, str], ...] = ()
     indexes: tuple[tuple[str, ...], ...] = ()
     fixed: tuple[int, ...] = ()
+    part_of: str = ""
 
     @property
     def leans_on(self) -> frozenset[str]:

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.names.refusals import concerned, put_out_of_use
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
 from sql_semantics.frontend.names.tables import table_name
 from sql_semantics.frontend.queries.compound import bind_query
@@ -215,6 +216,19 @@ def create_partition(tree: Node, tables: dict[str, Table], scheme: Scheme, diale
         root.stale = True
 
 
+def refuse_own(text: str, tables: dict[str, Table], scheme: Scheme, dialect: Dialect) -> None:
+    """Take tables out of use of whose partitions a statement may be about one: a key, a check, a trigger or an index of
+    its own holds for a part of the rows only. Raises Unsupported where there are such."""
+    parts = {name: whole for whole in scheme.values() if whole.of is None for name in _names(whole, scheme)}
+    why = ""
+    for name in sorted(concerned(text, parts, dialect)):
+        why = f"a definition of the partition {name} by itself"
+        put_out_of_use(parts[name].name, why, tables)
+        refresh(parts[name], tables, scheme, dialect)
+    if why:
+        raise Unsupported(why)
+
+
 def settle(tables: dict[str, Table], scheme: Scheme, dialect: Dialect) -> None:
     """Tell the tables that got partitions one after another of all of them at once: each changes which rows are in
     none of them."""
@@ -305,10 +319,11 @@ def _accepted(of: Partitioned, scheme: Scheme) -> Node:
 def _show(of: Partitioned, part: Partition, tables: dict[str, Table], dialect: Dialect) -> None:
     """A partition into `tables`: the rows of the whole table that are in it."""
     if part.share is not None:
-        tables[part.name] = Table(part.name, (), refused="FOR VALUES WITH (modulus, remainder)")
+        refused = "FOR VALUES WITH (modulus, remainder)"
+        tables[part.name] = Table(part.name, (), refused=refused, part_of=of.root.name)
         return
     source = exp.Table(this=exp.to_identifier(of.root.name, quoted=True))
     query = exp.select("*").from_(source).where(of.rows(part))
     bound = bind_query(query, Context(Catalog(tables), dialect, Parameters.none()))
     outputs = tuple(TableColumn(output.name, output.expression.type) for output in bound.outputs)
-    tables[part.name] = Table(part.name, outputs, query=bound)
+    tables[part.name] = Table(part.name, outputs, query=bound, part_of=of.root.name)

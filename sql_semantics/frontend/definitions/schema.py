@@ -24,6 +24,7 @@ from sql_semantics.frontend.definitions.partitions import (
     create_partition,
     is_partition,
     refresh,
+    refuse_own,
     settle,
     take_key,
 )
@@ -70,9 +71,10 @@ def read_schema(
             continue
         if defines_type(text, dialect) and (lenient or with_types(dialect, [text]) != dialect or dialect.named):
             continue  # see `named`
-        if lenient and is_trigger(text):
-            continue  # see `triggers`
         try:
+            refuse_own(text, tables, scheme, dialect)
+            if lenient and is_trigger(text):
+                continue  # see `triggers`
             plain = without_defaults(
                 rewrite(spelled_out(text, dialect), dialect.name, positional=False, named=False).text, dialect.name
             )

@@ -109,6 +109,23 @@ def routine_name(text: str, dialect: Dialect) -> str | None:
     return folded_written(match[1] if qualified is None else qualified[2], dialect)
 
 
+def concerned(text: str, names: Iterable[str], dialect: Dialect) -> set[str]:
+    """Of some tables those that a statement names which creates no table, view or routine: it may be about them."""
+    if created_name(text, dialect) is not None or routine_name(text, dialect) is not None:
+        return set()
+    return _words(text, dialect) & set(names)
+
+
+def refuse_parted(texts: Iterable[str], tables: dict[str, Table], dialect: Dialect) -> None:
+    """Take tables out of use, with their partitions, where one of these statements of a log may be about a partition:
+    what it gives that holds for a part of the rows only."""
+    parts = {name: table.part_of for name, table in tables.items() if table.part_of}
+    roots = {parts[name] for text in texts for name in concerned(text, parts, dialect)} if parts else set()
+    for name, table in list(tables.items()):
+        if name in roots or table.part_of in roots:
+            put_out_of_use(name, "a definition of a partition that changes", tables)
+
+
 def is_trigger(text: str) -> bool:
     """Whether a statement creates a trigger of a table."""
     return _TRIGGER.match(text) is not None
@@ -145,17 +162,17 @@ def refuse_definition(text: str, tables: dict[str, Table], dialect: Dialect, con
         return _refuse_named(text, tables, dialect, construct)
     name = _folded(match[2] if created else match[1], dialect)
     if created and created[1].upper() == "VIEW":
-        _put_out_of_use(name, construct, tables)
+        put_out_of_use(name, construct, tables)
         return True
     mentioned = {word for word in _words(text, dialect) if word in tables} - {name}
     if _INHERITS.search(text) and (mentioned or name in tables):
-        _put_out_of_use(name, construct, tables)
+        put_out_of_use(name, construct, tables)
         return _refuse_named(text, tables, dialect, construct)
     if not created and name not in tables:
         return False
     for word in mentioned:
         forbid(word, ("update", "delete", "truncate"), construct, tables)
-    _put_out_of_use(name, construct, tables)
+    put_out_of_use(name, construct, tables)
     return True
 
 
@@ -165,13 +182,13 @@ def _refuse_named(text: str, tables: dict[str, Table], dialect: Dialect, constru
     renamed = _RENAMED.match(text)
     if renamed is not None:
         name = _folded(renamed[1], dialect)
-        _put_out_of_use(name, construct, tables)
+        put_out_of_use(name, construct, tables)
     for name in sorted(_words(text, dialect) & tables.keys()):
-        _put_out_of_use(name, construct, tables)
+        put_out_of_use(name, construct, tables)
     return True
 
 
-def _put_out_of_use(name: str, construct: str, tables: dict[str, Table]) -> None:
+def put_out_of_use(name: str, construct: str, tables: dict[str, Table]) -> None:
     """Take a table or a view out of use, and deletes and updates of what its foreign keys refer to, which may act on
     it."""
     known = tables.get(name)
