@@ -23,7 +23,7 @@ from troubadour.audit.objects.second import by_sql
 from troubadour.formats.entries import RawHeader, RawTransaction, read_header, read_transaction
 from troubadour.isolation.levels import LEVELS
 from troubadour.timestamps.ledger import Rules
-from troubadour.watch.judging import ByTimestamps
+from troubadour.watch.judging import ByAudits, ByTimestamps
 
 COMMAND = (sys.executable, "-c", "from troubadour.cli.main import main; main()")
 TIMED = {**HEADER, "isolation": "timestamp-snapshot"}
@@ -194,6 +194,31 @@ def test_a_wrong_read_is_told_when_it_was_so_for_long_enough() -> None:
     (flip,) = _added(watching, LINES[3])
     assert (flip["kind"], flip["transaction"], flip["wrong"]) == ("flip", "c", False)
     assert not [*watching.closed()]
+
+
+def test_rows_after_the_first_transaction_are_one_line_that_cannot_be_used() -> None:
+    rows = {"kind": "rows", "table": "kv", "rows": [[9, 1]]}
+    status, told, _ = watched(text(TIMED, rows, *LINES[1:3], rows, *LINES[3:]))
+    assert status == 2
+    assert told[-1]["verdict"] == "undecided"
+    assert told[-2]["bad"] == 1
+    assert [line["refused"] for line in told if "refused" in line] == ["<stdin>:5: rows after the first transaction"]
+
+
+def test_a_verdict_of_any_length_is_told(tmp_path: Path) -> None:
+    """One of more than a pipe holds: the audit that prints it ends all the same."""
+    log = tmp_path / "log.jsonl"
+    long = "x" * 300_000
+    log.write_text(text({**HEADER, "isolation": "serializable"}, one("a", 1, 2, ["r", "kv", 7, long])))
+    audits = ByAudits(lambda: [log], ())
+    audits.grown(1)
+    told: list[Json] = []
+    until = time.monotonic() + 60
+    while not told and time.monotonic() < until:
+        told += audits.look()
+        time.sleep(0.05)
+    audits.close()
+    assert told and told[0]["kind"] == "violation" and told[0]["final"] is False
 
 
 def _added(watching: ByTimestamps, line: Json) -> Iterator[Json]:

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -45,7 +46,7 @@ class ByTimestamps:
     ) -> None:
         assert header.objects is not None
         self._reader = ObjectLogReader(header)
-        self._initial: ObjectInitial | None = self._reader.initial(header)
+        self._initial: ObjectInitial = self._reader.initial(header)
         self._types = tuple(header.objects.values())
         self._names = {name: number for number, name in enumerate(header.objects)}
         self._level, self._patience, self._clock = level, patience, clock
@@ -60,7 +61,7 @@ class ByTimestamps:
 
     def add_initial(self, line: Any) -> None:
         """A line of initial values. Raises BadEntry."""
-        if self._initial is None:
+        if self.transactions or self._intents:
             raise BadEntry("rows after the first transaction")
         self._initial.add_line(line)
 
@@ -181,7 +182,6 @@ class ByTimestamps:
 
     def _first(self, cell: Cell) -> Any:
         initial, kind = self._initial, self._types[cell[0]]
-        assert initial is not None
         name, key = self._named(cell)
         nothing: Any = {"register": None, "counter": 0}.get(kind, ())
         value = initial.rows.get(name, {}).get(key, initial.defaults.get(name, nothing))
@@ -201,6 +201,8 @@ class ByAudits:
     def __init__(self, paths: Callable[[], Sequence[Path]], options: Sequence[str], *, every: float = 1.0) -> None:
         self._paths, self._options, self._every = paths, tuple(options), every
         self._running: subprocess.Popen[bytes] | None = None
+        self._out = Path()
+        """Where the audit that runs prints: a file, which takes a verdict of any length."""
         self._begun = self._next = 0.0
         self._grown = False
         self._told: tuple[Any, Any] | None = None
@@ -218,7 +220,7 @@ class ByAudits:
         if running is not None:
             if running.poll() is None:
                 return
-            out = running.stdout.read() if running.stdout is not None else b""
+            out = self._printed()
             self._running = None
             self._next = now + max(self._every, now - self._begun)
             yield from self._found(out)
@@ -234,13 +236,21 @@ class ByAudits:
                 "json",
                 *map(str, self._paths()),
             ]
-            self._running = subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, PARENT: str(os.getpid())},
-            )
+            descriptor, name = tempfile.mkstemp(".json", "troubadour-watch-")
+            self._out = Path(name)
+            with os.fdopen(descriptor, "wb") as file:
+                self._running = subprocess.Popen(
+                    command,
+                    stdout=file,
+                    stderr=subprocess.DEVNULL,
+                    stdin=subprocess.DEVNULL,
+                    env={**os.environ, PARENT: str(os.getpid())},
+                )
+
+    def _printed(self) -> bytes:
+        text = self._out.read_bytes()
+        self._out.unlink()
+        return text
 
     def _found(self, out: bytes) -> Iterator[Event]:
         try:
@@ -263,7 +273,8 @@ class ByAudits:
         """End an audit that is under way."""
         if self._running is not None:
             self._running.kill()
-            self._running.communicate()
+            self._running.wait()
+            self._printed()
             self._running = None
 
     def status(self) -> Event:
