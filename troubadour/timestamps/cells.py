@@ -6,8 +6,8 @@ Equal timestamps are in either order: what any order explains is not accused. Do
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 from typing import Any
 
@@ -15,6 +15,9 @@ from troubadour.timestamps.visits import Visit
 
 WAYS = 5
 """Writes of one moment whose orders are gone through; of more any order is taken to be possible."""
+
+Reader = tuple[int, int, Visit]
+"""A moment, the number of a transaction whose snapshot is of then, and what it read of a key."""
 
 
 class Write:
@@ -33,12 +36,16 @@ class Versions:
     `visible`: a commit at the moment of a start is seen, and equal commits take effect in the order of their
     transactions' numbers; `serial`: that also holds of a moment at which a transaction commits that reads."""
 
-    __slots__ = ("_flat", "_kind", "_serial", "_span", "_totals", "_visible", "commits", "initial", "vague", "writes")
+    __slots__ = (
+        "_flat", "_kind", "_serial", "_span", "_totals", "_visible", "commits", "initial", "readers", "vague", "writes",
+    )  # fmt: skip
 
     def __init__(self, kind: str, initial: Any, *, visible: bool, serial: bool = False) -> None:
         self._kind, self.initial, self._visible, self._serial = kind, initial, visible, serial
         self.commits: list[int] = []
         self.writes: list[Write] = []
+        self.readers: list[Reader] = []
+        """What was read of the key from outside, by moment and by the transactions' numbers."""
         self._span = 0
         self.vague = False
         """Whether some write is not certain, or two have one commit timestamp."""
@@ -50,6 +57,15 @@ class Versions:
     def add(self, write: Write) -> int:
         """Put a write in its place; the place."""
         commits = self.commits
+        if write.commit - write.start > self._span:
+            self._span = write.commit - write.start
+        if not commits or commits[-1] < write.commit:
+            # nearly always
+            if not write.certain:
+                self.vague = True
+            commits.append(write.commit)
+            self.writes.append(write)
+            return len(commits) - 1
         place = bisect_right(commits, write.commit)
         while place and commits[place - 1] == write.commit and self._follows(self.writes[place - 1], write):
             place -= 1
@@ -59,7 +75,6 @@ class Versions:
         self.vague = self.vague or not write.certain or (bool(tied) and not self._visible)
         commits.insert(place, write.commit)
         self.writes.insert(place, write)
-        self._span = max(self._span, write.commit - write.start)
         del self._totals[place:]
         return place
 
@@ -79,8 +94,41 @@ class Versions:
                 return at
         return place
 
+    def read(self, moment: int, number: int, visit: Visit) -> bool:
+        """Put a read in its place; whether a snapshot taken at its moment may show that."""
+        readers = self.readers
+        if not readers or readers[-1][0] < moment:
+            readers.append((moment, number, visit))
+        else:
+            insort(readers, (moment, number, visit), key=_by_moment)
+        return self.explains(moment, number, visit)
+
+    def read_between(self, low: int, high: int | None) -> list[Reader]:
+        """What was read at moments from one to another (None: the last)."""
+        readers = self.readers
+        if not readers or readers[-1][0] < low:
+            return []
+        begin = bisect_left(readers, low, key=_moment)
+        end = len(readers) if high is None else bisect_right(readers, high, key=_moment)
+        return readers[begin:end]
+
+    def reader(self, moment: int, number: int) -> Visit:
+        """What a transaction read of the key."""
+        return self.readers[bisect_left(self.readers, (moment, number), key=_by_moment)][2]
+
     def explains(self, moment: int, number: int, visit: Visit) -> bool:
         """Whether a snapshot taken at a moment may show what a transaction read."""
+        if not self.vague and not self._visible and self._kind == "register":
+            # nearly always
+            commits = self.commits
+            place = bisect_left(commits, moment)
+            if (self.writes[place - 1].change if place else self.initial) == visit.base:
+                return True
+            return (
+                place < len(commits)
+                and commits[place] == moment
+                and self._register_explains(moment, place, number, visit.base)
+            )
         certain = self.seen(moment, number)
         commits = self.commits
         tied = not self._visible and certain < len(commits) and commits[certain] == moment
@@ -211,9 +259,15 @@ class Versions:
                 value = value | one.change if self._kind == "set" else value + one.change
         return value, last
 
-    def conflicts(self, place: int) -> Iterator[tuple[Write, Write]]:
+    def conflicts(self, place: int) -> Iterable[tuple[Write, Write]]:
         """The pairs of which the write at a place is one, and that overlap, the one that committed first before the
         other."""
+        commits = self.commits
+        if place + 1 == len(commits) and (not place or commits[place - 1] <= self.writes[place].start):
+            return ()  # nearly always
+        return self._overlapping(place)
+
+    def _overlapping(self, place: int) -> Iterator[tuple[Write, Write]]:
         write, writes, commits = self.writes[place], self.writes, self.commits
         if self._kind == "set" or not write.certain:
             return
@@ -269,6 +323,14 @@ class Versions:
         if found[1] is None and self._kind == "register" and sought == self.initial:
             return "older", None
         return found
+
+
+def _by_moment(one: Reader) -> tuple[int, int]:
+    return one[:2]
+
+
+def _moment(one: Reader) -> int:
+    return one[0]
 
 
 def _after(places: set[int], group: list[Write], value: tuple[Any, ...], *, all_optional: bool = False) -> set[int]:

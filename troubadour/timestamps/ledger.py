@@ -7,11 +7,11 @@ between its version of a key and the next one. Does not know files, nor what is 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from troubadour.model.breaches import SHOWN, Axiom, Breach, Breaches, Writer
 from troubadour.model.log import TransactionId
@@ -32,8 +32,7 @@ class Rules:
     gaps: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stamped:
+class Stamped(NamedTuple):
     """A transaction: its `number` among all, by place in the log; `status` as in a log; None for what is not known."""
 
     number: int
@@ -66,7 +65,6 @@ class Ledger:
         self._types, self._names, self._initial, self._rules = tuple(types), tuple(names), initial, rules
         self.known: dict[int, tuple[TransactionId, int | None, int | None]] = {}
         self.versions: dict[Cell, Versions] = {}
-        self.readers: dict[Cell, list[tuple[int, int, Visit]]] = {}
         self.wrong: dict[tuple[int, Cell], None] = {}
         """The reads that are of no version that they may be of."""
         self.faults: list[tuple[int, Cell, Any, Any]] = []
@@ -84,7 +82,8 @@ class Ledger:
 
     def add(self, one: Stamped) -> list[Flip]:
         """Take a transaction; the reads of others, and of its own, that are right or wrong now."""
-        self.known[one.number] = one.id, one.start, one.commit
+        number, serial = one.number, self._rules.serial
+        self.known[number] = one.id, one.start, one.commit
         visits, faults = visits_of(self._types, one.operations)
         if one.status == "aborted":
             for cell, visit in visits.items():
@@ -94,25 +93,30 @@ class Ledger:
         certain = one.status == "committed"
         flips: list[Flip] = []
         commit = one.commit if one.commit is not None else one.start
-        if commit is not None:
-            start = commit if one.start is None else one.start
-            for cell, visit in visits.items():
-                if visit.change is not NONE:
-                    flips += self._put(cell, _write(one, visit, start, commit, certain=certain))
+        start = commit if one.start is None else one.start
+        moment = one.commit if serial else one.start
+        cells = self.versions
+        for cell, visit in visits.items():
+            versions = cells.get(cell)
+            if versions is None:
+                versions = self._of(cell)
+            if visit.change is not NONE and commit is not None and start is not None:
+                place = versions.add(Write(number, start, commit, visit.change, visit.passed, certain=certain))
+                if not serial:
+                    for first, second in versions.conflicts(place):
+                        self.conflicts[first.number, second.number, cell] = None
+                if versions.readers and versions.readers[-1][0] >= commit:
+                    flips += self._once_more(cell, versions, place)
+            if visit.base is not NONE and certain and moment is not None and not versions.read(moment, number, visit):
+                self.wrong[number, cell] = None
+                flips.append(Flip(number, cell, wrong=True))
         if not certain:
             return flips
-        self.faults += ((one.number, *fault) for fault in faults)
-        moment = one.commit if self._rules.serial else one.start
-        told = [(cell, visit) for cell, visit in visits.items() if visit.base is not NONE]
         if moment is None:
-            self.unplaced += bool(told)
-        else:
-            for cell, visit in told:
-                insort(self.readers.setdefault(cell, []), (moment, one.number, visit), key=_by_moment)
-                if not self._of(cell).explains(moment, one.number, visit):
-                    self.wrong[one.number, cell] = None
-                    flips.append(Flip(one.number, cell, wrong=True))
-        if not self._rules.serial:
+            self.unplaced += any(visit.base is not NONE for visit in visits.values())
+        if faults:
+            self.faults += ((number, *fault) for fault in faults)
+        if not serial:
             self._follow(one)
         return flips
 
@@ -125,19 +129,9 @@ class Ledger:
             )
         return versions
 
-    def _put(self, cell: Cell, write: Write) -> Iterator[Flip]:
-        versions = self._of(cell)
-        place = versions.add(write)
-        if not self._rules.serial:
-            for first, second in versions.conflicts(place):
-                self.conflicts[first.number, second.number, cell] = None
-        readers = self.readers.get(cell)
-        if not readers:
-            return
-        low, high = versions.between(place)
-        begin = bisect_left(readers, low, key=_moment)
-        end = len(readers) if high is None else bisect_right(readers, high, key=_moment)
-        for moment, number, visit in readers[begin:end]:
+    def _once_more(self, cell: Cell, versions: Versions, place: int) -> Iterator[Flip]:
+        """Look again at the reads that may be of the version at a place."""
+        for moment, number, visit in versions.read_between(*versions.between(place)):
             wrong = not versions.explains(moment, number, visit)
             if wrong != ((number, cell) in self.wrong):
                 if wrong:
@@ -279,9 +273,7 @@ class Ledger:
         _, start, commit = self.known[number]
         moment = commit if self._rules.serial else start
         assert moment is not None
-        readers = self.readers[cell]
-        at = bisect_left(readers, (moment, number), key=lambda one: one[:2])
-        return moment, readers[at][2]
+        return moment, self.versions[cell].reader(moment, number)
 
     def _left(self, write: Write, cell: Cell, value: Any) -> bool:
         match self._types[cell[0]]:
@@ -295,14 +287,6 @@ class Ledger:
 
 def _write(one: Stamped, visit: Visit, start: int, commit: int, *, certain: bool = True) -> Write:
     return Write(one.number, start, commit, visit.change, visit.passed, certain=certain)
-
-
-def _by_moment(one: tuple[int, int, Visit]) -> tuple[int, int]:
-    return one[:2]
-
-
-def _moment(one: tuple[int, int, Visit]) -> int:
-    return one[0]
 
 
 def _plain(value: Any) -> Any:

@@ -46,6 +46,13 @@ def visits_of(types: tuple[str, ...], operations: Iterable[Done]) -> tuple[dict[
         visit = visits.get(cell)
         if visit is None:
             visit = visits[cell] = Visit()
+            if types[subject] == "register":
+                # nearly always all that is to be done
+                if kind != READ:
+                    visit.change = visit.latest = value
+                elif known:
+                    visit.base = visit.latest = value
+                continue
         if kind != READ:
             _change(visit, types[subject], value)
         elif known:

@@ -194,28 +194,48 @@ class Following:
             self.segments.append(Segment(self._folder / f"{len(self.segments):05}.jsonl"))
         segment = self.segments[batch.segment]
         kept: list[bytes] = []
-        for line in batch.lines:
-            segment.lines += 1
-            if not line or line.isspace():
-                continue
-            try:
-                yield from self._entry(segment, line)
-            except BadEntry as error:
-                if segment.header is None:
-                    raise Unusable(f"{name}:{segment.lines}: {error.text}") from error
-                self.bad += 1
-                segment.bad += 1
-                where = f": {error.where}" if error.where else ""
-                text = f"{name}:{segment.lines}{where}: {error.text}"
-                yield {"kind": "status", "refused": text, "bad": self.bad, "final": False}
-                continue
-            if not (segment.ended and segment.bad):
-                kept.append(line)
+        at = 0
+        while at < len(batch.lines):
+            judge = self._judge
+            if isinstance(judge, ByTimestamps) and segment.header is not None and not segment.ended:
+                several = batch.lines[at : at + judge.at_once(batch.lines, at)]
+                told = judge.several(several) if len(several) > 1 else None
+                if told is not None:
+                    yield from told
+                    kept += several
+                    segment.lines += len(several)
+                    segment.transactions += len(several)
+                    at += len(several)
+                    continue
+            else:
+                several = batch.lines[at:]
+            at += len(several)
+            for line in several:
+                yield from self._line(segment, line, name, kept)
         if kept:
             copied = b"\n".join(kept) + b"\n"
             with segment.path.open("ab") as file:
                 file.write(copied)
             segment.size += len(copied)
+
+    def _line(self, segment: Segment, line: bytes, name: str, kept: list[bytes]) -> Iterator[Event]:
+        """A line by itself, which joins those that are `kept` where it can be used. Raises Unusable."""
+        segment.lines += 1
+        if not line or line.isspace():
+            return
+        try:
+            yield from self._entry(segment, line)
+        except BadEntry as error:
+            if segment.header is None:
+                raise Unusable(f"{name}:{segment.lines}: {error.text}") from error
+            self.bad += 1
+            segment.bad += 1
+            where = f": {error.where}" if error.where else ""
+            text = f"{name}:{segment.lines}{where}: {error.text}"
+            yield {"kind": "status", "refused": text, "bad": self.bad, "final": False}
+            return
+        if not (segment.ended and segment.bad):
+            kept.append(line)
 
     def _entry(self, segment: Segment, line: bytes) -> Iterator[Event]:
         """Raises BadEntry."""

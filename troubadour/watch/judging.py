@@ -19,17 +19,20 @@ import msgspec
 
 from troubadour.formats.entries import BadEntry, RawHeader, RawTransaction
 from troubadour.formats.objects.initial import ObjectInitial
-from troubadour.formats.objects.read import ObjectLogReader
+from troubadour.formats.objects.read import ObjectLogReader, UsualLine
 from troubadour.isolation.levels import Level
 from troubadour.model.bounds import PARENT
 from troubadour.model.breaches import Breach
 from troubadour.model.log import TransactionId
-from troubadour.model.objects import KINDS, READ
-from troubadour.timestamps.ledger import Ledger, Rules, Stamped
+from troubadour.model.objects import KINDS, MISSING, READ
+from troubadour.timestamps.ledger import Flip, Ledger, Rules, Stamped
 from troubadour.timestamps.visits import Cell, Done
+from troubadour.watch.ids import Ids
 
 Event = dict[str, Any]
 _KIND = {name: number for number, name in enumerate(KINDS)}
+_SINGLE = frozenset(("register", "counter"))
+"""Types of objects of which a read shows one value."""
 
 
 class ByTimestamps:
@@ -43,7 +46,9 @@ class ByTimestamps:
         rules: Rules,
         patience: float,
         clock: Callable[[], float] = time.monotonic,
+        there: Callable[[TransactionId], bool] = lambda _: True,
     ) -> None:
+        """`there` tells whether an id stands in the lines so far; it is asked where that is likely."""
         assert header.objects is not None
         self._reader = ObjectLogReader(header)
         self._initial: ObjectInitial = self._reader.initial(header)
@@ -52,8 +57,8 @@ class ByTimestamps:
         self._level, self._patience, self._clock = level, patience, clock
         self.ledger = Ledger(self._types, tuple(header.objects), self._first, rules)
         self._pending: dict[tuple[int, Cell], float] = {}
-        self._ids: set[tuple[type, TransactionId]] = set()
-        self._intents: dict[tuple[type, TransactionId], RawTransaction] = {}
+        self._ids = Ids(there)
+        self._intents: dict[TransactionId, RawTransaction] = {}
         self._latest: dict[str | int, int] = {}
         self._faults_told = self._conflicts_told = 0
         self._sessions_told: set[int] = set()
@@ -68,41 +73,94 @@ class ByTimestamps:
     def add(self, raw: RawTransaction) -> Iterator[Event]:
         """A transaction line. Raises BadEntry, and then nothing of it is taken."""
         self._reader.check(raw)
-        named = type(raw.id), raw.id
-        if named in self._ids or (raw.kind == "intent" and named in self._intents):
+        if self._ids.any_of((raw.id,)) or (raw.kind == "intent" and raw.id in self._intents):
             raise BadEntry("a repeated id", transaction=raw.id)
         if raw.kind == "intent":
-            self._intents[named] = raw
+            self._intents[raw.id] = raw
             return
         writes = any(one[0] != "r" for one in raw.ops or ())
         if raw.status == "committed" and writes:
             missing = self._level.missing_timestamp(raw.start, raw.commit)
             if missing is not None:
                 raise BadEntry(f"it writes, and has no {missing!r} timestamp", transaction=raw.id)
-        self._intents.pop(named, None)
-        self._ids.add(named)
+        self._ids.update((raw.id,))
         yield from self._take(raw)
 
+    def several(self, lines: list[bytes]) -> Iterator[Event] | None:
+        """Transaction lines of the usual shape, all but aborted ones with both timestamps; None, with nothing taken, where any is
+        another."""
+        entries = self._reader.usual(lines)
+        if entries is None:
+            return None
+        ids = {one.id for one in entries}
+        if len(ids) != len(entries) or self._ids.any_of(ids):
+            return None
+        for one in entries:
+            if ((one.start == MISSING or one.commit == MISSING) and one.status != "aborted") or (
+                one.isolation is not None and one.isolation != self._level.name
+            ):
+                return None
+        self._ids.update(ids)
+        return self._all_of(entries)
+
+    def at_once(self, lines: list[bytes], at: int) -> int:
+        """How many lines, from one on, to take at once."""
+        return self._reader.several(lines[at : at + 64])
+
+    def _all_of(self, entries: list[UsualLine]) -> Iterator[Event]:
+        kinds, names, collections = _KIND, self._names, not _SINGLE.issuperset(self._types)
+        for one in entries:
+            if collections:
+                operations = [
+                    (kinds[kind], names[name], key, tuple(value) if type(value) is list else value, True)
+                    for kind, name, key, value in one.ops
+                ]
+            else:
+                operations = [(kinds[kind], names[name], key, value, True) for kind, name, key, value in one.ops]
+            session, sno = one.session, None if one.sno == MISSING else one.sno
+            number = self.transactions
+            yield from self._judged(
+                Stamped(number, one.id, one.status, session, sno, _known(one.start), _known(one.commit), operations)
+            )
+
     def _take(self, raw: RawTransaction) -> Iterator[Event]:
+        self._intents.pop(raw.id, None)
+        operations = [*self._operations(raw)]
         number = self.transactions
+        yield from self._judged(
+            Stamped(number, raw.id, raw.status, raw.session, raw.sno, raw.start, raw.commit, operations)
+        )
+
+    def _judged(self, one: Stamped) -> Iterator[Event]:
+        """Put a transaction among the others; what is to be told."""
         self.transactions += 1
-        if raw.session is not None and raw.commit is not None:
-            before = self._latest.get(raw.session)
-            if before is not None and raw.commit < before:
+        ledger = self.ledger
+        if one.session is not None and one.commit is not None:
+            before = self._latest.get(one.session)
+            if before is None or before <= one.commit:
+                self._latest[one.session] = one.commit
+            else:
                 self.late += 1
                 yield {
                     "kind": "late",
-                    "transaction": raw.id,
-                    "session": raw.session,
-                    "commit": raw.commit,
+                    "transaction": one.id,
+                    "session": one.session,
+                    "commit": one.commit,
                     "after": before,
                 }
-            self._latest[raw.session] = raw.commit if before is None else max(before, raw.commit)
-        stamped = Stamped(
-            number, raw.id, raw.status, raw.session, raw.sno, raw.start, raw.commit, [*self._operations(raw)]
-        )
+        flips = ledger.add(one)
+        if flips:
+            yield from self._flipped(one.number, flips)
+        if (
+            len(ledger.faults) > self._faults_told
+            or len(ledger.conflicts) > self._conflicts_told
+            or len(ledger.late) > len(self._sessions_told)
+        ):
+            yield from self._certain()
+
+    def _flipped(self, number: int, flips: list[Flip]) -> Iterator[Event]:
         now = self._clock()
-        for flip in self.ledger.add(stamped):
+        for flip in flips:
             at = flip.number, flip.cell
             since = self._pending.pop(at, None)
             if flip.wrong:
@@ -120,7 +178,6 @@ class ByTimestamps:
                 "after": None if since is None else round(now - since, 4),
                 "final": False,
             }
-        yield from self._certain()
 
     def _certain(self) -> Iterator[Event]:
         """What no later transaction mends."""
@@ -139,8 +196,11 @@ class ByTimestamps:
 
     def due(self) -> Iterator[Event]:
         """The reads that have been wrong for long enough."""
+        if not self._pending:
+            return
         now = self._clock()
-        for at, since in [*self._pending.items()]:
+        while self._pending:
+            at, since = next(iter(self._pending.items()))
             if now - since < self._patience:
                 break
             del self._pending[at]
@@ -188,6 +248,10 @@ class ByTimestamps:
         if kind == "set":
             return frozenset(value or ())
         return tuple(value or ()) if kind == "list" else value
+
+
+def _known(time: int) -> int | None:
+    return None if time == MISSING else time
 
 
 def _violation(breach: Breach, *, final: bool) -> Event:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from itertools import chain
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -76,6 +76,24 @@ class _Line(msgspec.Struct, Generic[Operation], gc=False, forbid_unknown_fields=
     end: _End | None = None
     isolation: str | None = None
     clock: str | None = None
+
+
+UsualLine = _Line[Any]
+"""A transaction line of the usual shape; a time that it does not have is MISSING."""
+
+
+class _Usual(NamedTuple):
+    """Lines, and the columns of all their operations; `shown` are the answers to reads of lists and sets, `items` what
+    is in them."""
+
+    entries: list[_Line[Any]]
+    operations: list[list[Any]]
+    kinds: bytes
+    subjects: array[int]
+    keys: list[Any]
+    values: list[Any]
+    shown: list[list[Any]]
+    items: list[Any]
 
 
 _encode = msgspec.json.Encoder().encode
@@ -210,16 +228,22 @@ class ObjectLogReader:
         log.order = hint_order(_times(log), range(len(log.ids)))
         return log
 
-    def _take(
-        self,
-        decode: Callable[[bytes], list[_Line[Any]]],
-        text: bytes,
-        lines: int,
-        number: int,
-        header_clock: str | None,
-    ) -> int | None:
-        """Lines that a grammar decodes; None, with nothing taken, where it does not, or any needs a closer look. Every
-        read has an answer then, that of a list or a set not null."""
+    def usual(self, batch: list[bytes]) -> list[UsualLine] | None:
+        """Lines of the usual shape, of which nothing is taken; None where any needs a closer look."""
+        text = b"\n".join(batch)
+        if b"\\" in text:
+            return None
+        for decode in (self._numbers_only, self._any_values):
+            found = self._usual(decode, text, len(batch))
+            if found is not None:
+                for entry, several in zip(found.entries, found.operations, strict=True):
+                    entry.ops = several
+                return found.entries if _fit(found.entries) else None
+        return None
+
+    def _usual(self, decode: Callable[[bytes], list[_Line[Any]]], text: bytes, lines: int) -> _Usual | None:
+        """Lines that a grammar decodes, their operations apart; None where it does not, or any needs a closer look.
+        Every read has an answer then, that of a list or a set not null."""
         entries = _decoded(decode, text, lines)
         if entries is None:
             return None
@@ -243,17 +267,27 @@ class ObjectLogReader:
             if whole
             else self._shapes.issuperset(zip(kinds, subjects, types, strict=True))
         )
-        if not fits:
+        return _Usual(entries, operations, kinds, subjects, keys, values, shown, items) if fits else None
+
+    def _take(
+        self,
+        decode: Callable[[bytes], list[_Line[Any]]],
+        text: bytes,
+        lines: int,
+        number: int,
+        header_clock: str | None,
+    ) -> int | None:
+        """Take lines of the usual shape; None, with nothing taken, where any needs a closer look."""
+        found = self._usual(decode, text, lines)
+        if found is None or not self._take_entries(found.entries, found.operations, number, header_clock):
             return None
-        if not self._take_entries(entries, operations, number, header_clock):
-            return None
-        log = self.log
-        log.kinds += kinds
-        log.subjects += subjects
-        log.keys += self._coded(keys)
+        log, values, shown = self.log, found.values, found.shown
+        log.kinds += found.kinds
+        log.subjects += found.subjects
+        log.keys += self._coded(found.keys)
         if shown:
             numbers = iter(range(len(log.sequences), len(log.sequences) + len(shown)))
-            log.sequences.extend(self._coded(items), map(len, shown))
+            log.sequences.extend(self._coded(found.items), map(len, shown))
             values = [next(numbers) if type(value) is list else value for value in values]
         log.values += self._coded(values)
         return lines
@@ -274,16 +308,8 @@ class ObjectLogReader:
         ids = [entry.id for entry in entries]
         if len(set(ids)) != len(ids) or not places.keys().isdisjoint(ids):
             return False
-        for entry in entries:
-            if (entry.commit < entry.start and entry.commit != MISSING) or (
-                entry.returned < entry.invoked and entry.returned != MISSING
-            ):
-                return False
-            end = entry.end
-            if end is not None and end.returned < end.invoked and end.returned != MISSING:
-                return False
-            if entry.isolation == "" or entry.clock == "":
-                return False
+        if not _fit(entries):
+            return False
         place = len(log.ids)
         places.update(zip(ids, range(place, place + len(ids)), strict=True))
         log.ids += ids
@@ -459,6 +485,21 @@ def _decoded(decode: Callable[[bytes], list[_Line[Any]]], text: bytes, lines: in
         return None
     # a blank line has no entry
     return entries if len(entries) == lines else None
+
+
+def _fit(entries: list[_Line[Any]]) -> bool:
+    """Whether times ascend in each line, and no name is empty."""
+    for entry in entries:
+        if (entry.commit < entry.start and entry.commit != MISSING) or (
+            entry.returned < entry.invoked and entry.returned != MISSING
+        ):
+            return False
+        end = entry.end
+        if end is not None and end.returned < end.invoked and end.returned != MISSING:
+            return False
+        if entry.isolation == "" or entry.clock == "":
+            return False
+    return True
 
 
 def _misfit(reads: bool, collection: bool, counter: bool, value: Any) -> bool:
