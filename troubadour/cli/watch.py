@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
 import json
 import signal
 import sys
@@ -11,13 +13,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from troubadour.cli.audit import Account, Judging, Request, Shown, Survey
 from troubadour.cli.common import emit, gaps_option, memory_option, pass_on, refuse, ties_option
-from troubadour.cli.supervision import Bounds, supervise
+from troubadour.cli.supervision import Bounds, Work, supervise
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Log
@@ -25,6 +27,8 @@ from troubadour.model.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from troubadour.watch.following import Following, Plan
+    from troubadour.watch.judging import Event
+    from troubadour.watch.notices import Notices
 
 _UNUSABLE = 2
 
@@ -63,6 +67,26 @@ _UNUSABLE = 2
     help="A log that has not grown for so long has ended. Default: it ends with its `end` line, with the end of "
     "standard input, with SIGINT or SIGTERM.",
 )
+@click.option(
+    "--flips/--no-flips",
+    default=True,
+    show_default=True,
+    help="Tell of each read that became right or wrong as others came; they are counted all the same.",
+)
+@click.option(
+    "--metrics",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Tell how far it is by GET /metrics on this port of 127.0.0.1, as text for Prometheus (0: a free one, which "
+    "the first line tells).",
+)
+@click.option(
+    "--on-violation",
+    "command",
+    metavar="COMMAND",
+    help="Run this by the shell with the line of a violation on its standard input: for each of the first 20, and at "
+    "the end with the last line, if the log is a violation.",
+)
 @ties_option("As of `audit`.")
 @gaps_option("As of `audit`.")
 def watch(
@@ -74,6 +98,9 @@ def watch(
     spill: Path | None,
     resume: Path | None,
     idle: float | None,
+    flips: bool,
+    metrics: int | None,
+    command: str | None,
     ties: str,
     gaps: str,
 ) -> None:
@@ -91,7 +118,9 @@ def watch(
     if isolation is not None and isolation not in LEVELS:
         refuse(f"--isolation: {unknown_level(isolation, None)}")
     from troubadour.timestamps.ledger import Rules
-    from troubadour.watch.following import Following, Plan, Unusable, line_of
+    from troubadour.watch.following import Following, Plan, Unusable
+    from troubadour.watch.notices import Notices
+    from troubadour.watch.sources import Metrics
 
     plan = Plan(isolation, Rules(visible=ties == "visible", gaps=gaps == "violation"), timeout, idle, memory, resume)
     with ExitStack() as stack:
@@ -110,14 +139,53 @@ def watch(
         for one in (signal.SIGINT, signal.SIGTERM):
             stack.callback(signal.signal, one, signal.signal(one, stop))
         unusable = None
+        notices = None if command is None else Notices(command)
+        tell = Telling(flips, notices)
+        gc.disable()
         try:
+            served = {}
+            if metrics is not None:
+                serving = Metrics(metrics, following.metrics)
+                stack.callback(serving.close)
+                served["metrics"] = serving.port
             for event in following.run():
-                emit(line_of(event))
+                tell.event({**event, **served})
+                served = {}
         except Unusable as error:
             unusable = str(error)
+        except OSError as error:
+            refuse(f"--metrics: port {metrics} cannot be had: {error.strerror}")
         finally:
+            gc.enable()
             following.close()
-        sys.exit(_concluded(following, plan, unusable))
+        status = _concluded(following, plan, unusable, tell)
+        if notices is not None:
+            notices.close(tell.last if status == 1 else None)
+        sys.exit(status)
+
+
+class Telling:
+    """What is printed of the events, and told to the user's command, each violation once."""
+
+    def __init__(self, flips: bool, notices: Notices | None) -> None:
+        self._flips, self._notices = flips, notices
+        self._told: set[str] = set()
+        self.last = ""
+        """The object of the verdict."""
+
+    def event(self, event: Event) -> None:
+        """Tell of one."""
+        from troubadour.watch.following import line_of
+
+        if event["kind"] == "flip" and not self._flips:
+            return
+        line = line_of(event)
+        emit(line)
+        if self._notices is not None and event["kind"] == "violation":
+            about = line_of({**event, "final": None})
+            if about not in self._told:
+                self._told.add(about)
+                self._notices.tell(line)
 
 
 def _folder(stack: ExitStack, spill: Path | None, resume: Path | None) -> Path:
@@ -135,11 +203,39 @@ def _folder(stack: ExitStack, spill: Path | None, resume: Path | None) -> Path:
     return folder
 
 
+class _Renamed(io.TextIOBase):
+    """A stream on which files have other names."""
+
+    def __init__(self, stream: TextIO, names: dict[str, str]) -> None:
+        self._stream, self._names = stream, names
+
+    def write(self, text: str) -> int:
+        """Write on, with the names changed."""
+        for path, name in self._names.items():
+            text = text.replace(path, name)
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        """Write now."""
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        """As the stream."""
+        return self._stream.isatty()
+
+
 @dataclass(frozen=True, slots=True)
 class _Closing(Request):
     """The audit of the whole log, of which `bad` lines could not be used."""
 
     bad: int
+    names: dict[str, str]
+    """What messages call the copies, by their paths."""
+
+    def audit(self, work: Work) -> int:
+        """As of a log, under the names of what was followed."""
+        with contextlib.redirect_stderr(_Renamed(sys.stderr, self.names)):
+            return Request.audit(self, work)
 
     def _print(self, verdict: Verdict, log: Log) -> None:
         if self.bad and verdict.status is Status.CORRECT:
@@ -147,12 +243,11 @@ class _Closing(Request):
         Request._print(self, verdict, log)
 
 
-def _concluded(following: Following, plan: Plan, unusable: str | None) -> int:
+def _concluded(following: Following, plan: Plan, unusable: str | None, tell: Telling) -> int:
     """Audit the whole log, and tell; the exit status."""
-    from troubadour.watch.following import line_of
-
-    certain = [line_of(event) for event in following.closed()]
-    last = line_of(following.last())
+    certain = [*following.closed()]
+    last = following.last()
+    names = following.names
     bad, paths = following.bad, tuple(map(str, following.paths))
     following.forget()
     gc.collect()
@@ -162,7 +257,7 @@ def _concluded(following: Following, plan: Plan, unusable: str | None) -> int:
     judging = Judging((), 0, unobserved=False, asks=False, dsn=None, visible=rules.visible, gaps=rules.gaps)
     request = _Closing(
         paths, None, plan.isolation, "search", shown, None, None, (True, 8, True, True, True), bounds,
-        Account(None, required=False), Survey(wanted=False, lattice=None), judging, bad,
+        Account(None, required=False), Survey(wanted=False, lattice=None), judging, bad, names,
     )  # fmt: skip
     reason, status, out = unusable, _UNUSABLE, ""
     if reason is None and not paths:
@@ -171,13 +266,14 @@ def _concluded(following: Following, plan: Plan, unusable: str | None) -> int:
         ended = supervise(request.audit, bounds)
         status, out = ended.status, ended.out
         if ended.reason is not None:
-            emit(last)
+            tell.event(last)
             status = request.stopped(ended.reason, json.loads(ended.told or b"{}"))
             return _UNUSABLE if bad else status
     if status == 1:
-        for line in certain:
-            emit(line)
-    emit(last)
+        for event in certain:
+            tell.event(event)
+    tell.event(last)
+    tell.last = out.strip()
     if out:
         pass_on(ended)
     else:

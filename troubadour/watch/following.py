@@ -28,7 +28,7 @@ from troubadour.formats.entries import (
 from troubadour.isolation.levels import LEVELS
 from troubadour.timestamps.ledger import Rules
 from troubadour.watch.judging import ByAudits, ByTimestamps, Event
-from troubadour.watch.sources import Batch, Growing, Piped, Posted, Source
+from troubadour.watch.sources import Batch, Gone, Growing, Piped, Posted, Source
 
 STATUS = 5.0
 """Seconds between two lines of how far it is."""
@@ -38,34 +38,51 @@ KEPT = 1.0
 
 _PAUSE = 0.05
 
+_METRICS = (
+    ("transactions_total", "transactions", "counter", "Transactions so far."),
+    ("violations", "violations", "gauge", "Violations that stand now; at the levels by timestamps all of them."),
+    ("pending_reads", "pending", "gauge", "Reads that are wrong now, and not told yet."),
+    ("flips_total", "flips", "counter", "Reads that became right or wrong as others came."),
+    ("late_total", "late", "counter", "Transactions behind a later one of their session."),
+    ("refused_lines_total", "bad", "counter", "Lines that could not be used."),
+    ("resident_memory_bytes", None, "gauge", "Memory of this process."),
+)
+""" What is measured, and what a line of status calls it."""
+
 
 class Unusable(Exception):
     """The log cannot be used at all; the text is what to tell."""
 
 
 class Place(msgspec.Struct):
-    """How far a file was read: `segment` is its copy, `size` that one's bytes."""
+    """How far a file, of this `inode`, was read: `segment` is its copy, `size` that one's bytes."""
 
     path: str
     offset: int
     segment: int
     size: int
+    inode: int
 
 
 class State(msgspec.Struct):
-    """How far a run is: `sizes` of all copies, `bad` lines so far."""
+    """How far a run is: `sizes` of all copies, `bad` lines so far. `names` are what messages call the copies, `goes_on`
+    the segments that go on with another one."""
 
     places: list[Place]
     sizes: list[int]
     bad: int
     ended: list[bool]
+    names: list[str]
+    goes_on: dict[int, int]
 
 
 @dataclass(slots=True)
 class Segment:
-    """One copy. `bad` counts its lines that could not be used."""
+    """One copy of what messages call by its `name`. `bad` counts its lines that could not be used, which are blank in
+    the copy."""
 
     path: Path
+    name: str = ""
     lines: int = 0
     bad: int = 0
     transactions: int = 0
@@ -99,6 +116,7 @@ class Following:
         self.stopped = False
         self._numbers = itertools.count()
         self._header: RawHeader | None = None
+        self._goes_on: dict[int, int] = {}
         self.sources: list[Source] = []
         noted = self._resumed()
         for log in logs:
@@ -109,7 +127,10 @@ class Following:
             if place is None:
                 self.sources.append(Growing(log, self._numbers))
             else:
-                self.sources.append(Growing(log, self._numbers, place.offset, place.segment))
+                try:
+                    self.sources.append(Growing(log, self._numbers, place.offset, place.segment, place.inode))
+                except Gone as error:
+                    raise Unusable(str(error)) from error
         if port is not None:
             self.sources.append(Posted(port, next(self._numbers)))
 
@@ -117,6 +138,11 @@ class Following:
     def paths(self) -> list[Path]:
         """The copies that have a header."""
         return [one.path for one in self.segments if one.header is not None]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What messages call the copies."""
+        return {str(one.path): one.name for one in self.segments}
 
     def run(self) -> Iterator[Event]:
         """Follow until the log ends; what is to be told. Raises Unusable."""
@@ -135,7 +161,8 @@ class Following:
             grown = now if progressed else grown
             if now - told >= STATUS:
                 told = now
-                yield self._status()
+                quiet = now - grown
+                yield {**self._status(), **({"idle": round(quiet, 1)} if quiet >= STATUS else {})}
             if now - noted >= KEPT:
                 noted = now
                 self._note()
@@ -163,6 +190,20 @@ class Following:
         if isinstance(self._judge, ByTimestamps):
             yield from self._judge.closed()
 
+    def metrics(self) -> str:
+        """How far it is, as text for Prometheus."""
+        status = self._status()
+        return "".join(
+            f"# HELP troubadour_{name} {meaning}\n# TYPE troubadour_{name} {kind}\ntroubadour_{name} {found}\n"
+            for name, key, kind, meaning in _METRICS
+            if (found := self.memory() if key is None else status.get(key)) is not None
+        )
+
+    @staticmethod
+    def memory() -> int:
+        """Bytes of memory that this process uses."""
+        return int(_resident() * (1 << 20))
+
     def last(self) -> Event:
         """How far it came."""
         return {**self._status(), "final": True}
@@ -183,16 +224,23 @@ class Following:
             raise Unusable(f"{source.name}: {error}") from error
 
     def _is_over(self, source: Source) -> bool:
-        if source.ended:
-            return True
-        if not isinstance(source, Growing):
-            return False
-        return source.segment < len(self.segments) and self.segments[source.segment].ended
+        number = self._segment_of(source)
+        return source.ended or (number < len(self.segments) and self.segments[number].ended)
+
+    def _segment_of(self, source: Source) -> int:
+        return self._goes_on.get(source.segment, source.segment)
 
     def _take(self, batch: Batch, name: str) -> Iterator[Event]:
         while len(self.segments) <= batch.segment:
-            self.segments.append(Segment(self._folder / f"{len(self.segments):05}.jsonl"))
-        segment = self.segments[batch.segment]
+            self.segments.append(Segment(self._folder / f"{len(self.segments):05}.jsonl", name))
+        number = batch.segment
+        if batch.after is not None and number not in self._goes_on and self.segments[number].header is None:
+            earlier = self._goes_on.get(batch.after, batch.after)
+            if _is_transaction(next((line for line in batch.lines if line.strip()), b"")):
+                # cut, and written on without a header
+                self._goes_on[number] = earlier
+        number = self._goes_on.get(number, number)
+        segment = self.segments[number]
         kept: list[bytes] = []
         at = 0
         while at < len(batch.lines):
@@ -222,6 +270,7 @@ class Following:
         """A line by itself, which joins those that are `kept` where it can be used. Raises Unusable."""
         segment.lines += 1
         if not line or line.isspace():
+            kept.append(b"")
             return
         try:
             yield from self._entry(segment, line)
@@ -232,10 +281,10 @@ class Following:
             segment.bad += 1
             where = f": {error.where}" if error.where else ""
             text = f"{name}:{segment.lines}{where}: {error.text}"
+            kept.append(b"")
             yield {"kind": "status", "refused": text, "bad": self.bad, "final": False}
             return
-        if not (segment.ended and segment.bad):
-            kept.append(line)
+        kept.append(b"" if segment.ended and segment.bad else line)
 
     def _entry(self, segment: Segment, line: bytes) -> Iterator[Event]:
         """Raises BadEntry."""
@@ -306,11 +355,13 @@ class Following:
         if self._plan.resume is None:
             return
         places = [
-            Place(one.name, one.taken, one.segment, self.segments[one.segment].size)
+            Place(one.name, one.taken, one.segment, self.segments[self._segment_of(one)].size, one.inode)
             for one in self.sources
             if isinstance(one, Growing) and one.segment < len(self.segments)
         ]
-        state = State(places, [one.size for one in self.segments], self.bad, [one.ended for one in self.segments])
+        segments = self.segments
+        sizes, ended = [one.size for one in segments], [one.ended for one in segments]
+        state = State(places, sizes, self.bad, ended, [one.name for one in segments], self._goes_on)
         part = self._plan.resume.with_name(f"{self._plan.resume.name}.part")
         with part.open("wb") as file:
             file.write(msgspec.json.encode(state))
@@ -327,11 +378,16 @@ class Following:
             state = msgspec.json.decode(path.read_bytes(), type=State)
         except msgspec.MsgspecError as error:
             raise Unusable(f"--resume: {path}: {error}") from error
+        self._goes_on = state.goes_on
+        followed = {self._goes_on.get(one.segment, one.segment) for one in state.places}
         for number, size in enumerate(state.sizes):
             copy = self._folder / f"{number:05}.jsonl"
             if size and not copy.exists():
                 raise Unusable(f"--resume: {path}: {copy} is gone")
-            segment = Segment(copy, size=size)
+            if number not in followed and copy.exists():
+                # what was sent does not come again
+                size = copy.read_bytes().rfind(b"\n") + 1
+            segment = Segment(copy, state.names[number], size=size)
             self.segments.append(segment)
             next(self._numbers)
             if not size:
@@ -340,11 +396,20 @@ class Following:
             with copy.open("rb") as file:
                 for line in file:
                     segment.lines += 1
+                    if line == b"\n":
+                        continue
                     for _ in self._entry(segment, line.rstrip(b"\n")):
                         pass
             segment.ended = state.ended[number]
         self.bad = state.bad
         return state
+
+
+def _is_transaction(line: bytes) -> bool:
+    try:
+        return not isinstance(read_transaction(line), RawRows)
+    except BadEntry:
+        return False
 
 
 def _resident() -> float:

@@ -87,8 +87,8 @@ class ByTimestamps:
         yield from self._take(raw)
 
     def several(self, lines: list[bytes]) -> Iterator[Event] | None:
-        """Transaction lines of the usual shape, all but aborted ones with both timestamps; None, with nothing taken, where any is
-        another."""
+        """Transaction lines of the usual shape, all but aborted ones with both timestamps; None, with nothing taken,
+        where any is another."""
         entries = self._reader.usual(lines)
         if entries is None:
             return None
