@@ -1,4 +1,4 @@
-"""`troubadour watch`: what it follows may be sent, packed, cut or replaced, and it may be killed; what else it tells."""
+"""`troubadour watch`: what it follows may be sent, packed, cut or replaced, and it may be killed; what it tells."""
 
 from __future__ import annotations
 
