@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial all-anomalies timestamps two-hosts
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial agreement all-anomalies timestamps two-hosts
 
 setup: $(STAMP)
 
@@ -181,6 +181,11 @@ timestamps: $(STAMP)
 objects: $(STAMP)
 	$(PY) -m tests.property.object_campaign --logs 5000 --jobs $(WORKERS) --page docs/histories.md
 	$(PY) -m benchmarks.objects --page docs/histories.md
+
+# Random logs of operations on objects at every general level before the oracle, 50,000 of each type: it goes on where it
+# was stopped, and keeps the figures in benchmarks/agreement.json. Hours: make agreement ARGS="--minutes 30".
+agreement: $(STAMP)
+	$(PY) -m tests.property.anomaly_campaign --jobs $(WORKERS) $(ARGS)
 
 # Contended runs of 50,000 transactions at three levels, recorded and audited: hours. ROWS="1000" for these alone.
 ROWS ?= 10 100 1000

@@ -3,7 +3,7 @@ anomalies, and which levels these rule out), in a notation of our own.
 
 A transaction is words: `x+1` appends 1 to list x, `x=12` reads the list [1, 2] there, `x=` an empty one; `x:1` writes 1
 to register x, `x?1` reads it, `x?` reads nothing. `@p` is its session; `!` it aborted, `~` its outcome is unknown.
-Where `times` is set each begins after the one before it was over.
+Where `times` is set each begins after the one before it was over; where `stamps` is, by the database's timestamps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SEQUENTIAL, LINEARIZABLE = Assumption.SEQUENTIAL_KEYS, Assumption.LINEARIZABLE_K
 FOLLOWING = Assumption.WRITES_FOLLOW_READS
 
 
-def lines_of(texts: list[str], *, times: bool) -> list[dict[str, Any]]:
+def lines_of(texts: list[str], *, times: bool, stamps: bool = False) -> list[dict[str, Any]]:
     """A log's lines for transactions in the notation above."""
     objects = {"l": "list"} if any("+" in text or "=" in text for text in texts) else {"r": "register"}
     lines: list[dict[str, Any]] = [{"format": "troubadour-log", "version": 1, "objects": objects}]
@@ -43,6 +43,8 @@ def lines_of(texts: list[str], *, times: bool) -> list[dict[str, Any]]:
                 line["ops"].append(operation(word))
         if times:
             line |= {"invoked": 10 * number, "returned": 10 * number + 5}
+        if stamps:
+            line |= {"start": 10 * number, "commit": 10 * number + 5}
         lines.append(line)
     return lines
 
@@ -72,6 +74,7 @@ class Case:
     out: set[str]
     """The weakest levels that they rule out."""
     times: bool = False
+    stamps: bool = False
     assumed: list[Assumption] = field(default_factory=list)
 
 
@@ -90,6 +93,20 @@ CASES = [
     Case(
         "list strong SI", ["x+1 @0", "x+2 @1", "x=1 @2", "x=12 @3"], {"G-single-realtime"},
         {"strong-snapshot-isolation"}, times=True,
+    ),
+    Case(
+        "list strong SI by timestamps", ["x+1 @0", "x+2 @1", "x=1 @2", "x=12 @3"], {"G-single-timestamp"},
+        {"strong-snapshot-isolation"}, stamps=True,
+    ),
+    Case(
+        "list G0 by timestamps", ["x+2", "x+1", "x=12"], {"G0-timestamp"}, {"strong-read-uncommitted"}, stamps=True,
+    ),
+    Case(
+        "register G1c by timestamps", ["x?1", "x:1"], {"G1c-timestamp"}, {"strong-read-committed"}, stamps=True,
+    ),
+    Case(
+        "both clocks", ["x+1", "x+2", "x=1"], {"G-single-timestamp"}, {"strong-snapshot-isolation"}, stamps=True,
+        times=True,
     ),
     Case(
         "list strong session SI", ["x+1 @0", "x+2 @1", "x=1 @1", "x=12 @2"], {"G-single-process"}, {"prefix"}
@@ -174,7 +191,9 @@ CASES = [
 def log_of(case: Case, folder: Path) -> ObjectLog:
     """The log of a case."""
     path = folder / "log.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines_of(case.texts, times=case.times)))
+    path.write_text(
+        "".join(json.dumps(line) + "\n" for line in lines_of(case.texts, times=case.times, stamps=case.stamps))
+    )
     found = read_either([path])
     assert isinstance(found, ObjectLog)
     return found

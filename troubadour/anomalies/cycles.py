@@ -69,7 +69,7 @@ class _Finder:
         everything = np.arange(len(why))
         order = self._hint()
         for suffix, extra in EXTRA.items():
-            kinds = {Why.WW, Why.WR, Why.RW, *([] if extra is None else [extra])}
+            kinds = {Why.WW, Why.WR, Why.RW, *extra}
             for among in (certain, everything) if self.weaker.any() else (everything,):
                 chosen = among[_of_kinds(self.relation, kinds)[among]]
                 chosen = chosen[in_blocks(links.only(chosen), order)]
@@ -256,7 +256,8 @@ class _Walker:
         self.rows = Rows(part.links)
         self.kinds: list[int] = part.why.tolist()
         self.order: list[int] = self.rows.edges.tolist()
-        self.extra = {int(kind) for kind in specification.required if kind in (Why.SESSION, Why.REAL_TIME)}
+        dependencies = (Why.WW, Why.WR, Why.RW)
+        self.extra = {int(kind) for kind in specification.required if kind not in dependencies}
         self.label: list[int] | None = None
         if specification.misses is Misses.ONE:
             # a way without anti-dependencies leads to components of lesser numbers only

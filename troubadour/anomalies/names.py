@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from troubadour.isolation.anomalies import Anomaly
-from troubadour.isolation.models import PROCESS, REALTIME
+from troubadour.isolation.models import TIMED
 
 _TITLES = {
     "G1a": "aborted read",
@@ -52,7 +52,7 @@ def title(name: str, found: Anomaly | None) -> str:
 
 def other_names(name: str, found: Anomaly | None) -> tuple[str, ...]:
     """Other names of an anomaly, those of *Elle* first."""
-    for suffix in (PROCESS, REALTIME):
+    for suffix in TIMED:
         if name.endswith(suffix):
             plain = name.removesuffix(suffix)
             return tuple(f"{one}{suffix}" for one in _AKA.get(plain, ()) if one.endswith("-item"))

@@ -25,10 +25,11 @@ from troubadour.facts.objects.gather import facts_of
 from troubadour.facts.objects.names import named
 from troubadour.isolation.anomalies import ANOMALIES, Kind, is_forbidden
 from troubadour.isolation.levels import LEVELS, Level, Visible
-from troubadour.isolation.models import PROCESS, REALTIME, ruled_out, stronger
+from troubadour.isolation.models import TIMED, ruled_out, stronger
 from troubadour.model.account import Edge
 from troubadour.model.objects import MISSING, UNKNOWN, ObjectLog
 from troubadour.order.objects.dependencies import Dependencies, dependencies_of
+from troubadour.order.objects.known import Why
 from troubadour.proof.dependencies import DependencyLink
 
 GROWING = ", unless an append got lost"
@@ -101,7 +102,7 @@ class _Lister:
         return Listed(
             cycle.name, title(cycle.name, anomaly), other_names(cycle.name, anomaly),
             cause_of(chain) + (GROWING if grows else ""), ids,
-            _contradiction(chain), 1, self._ruled_out(cycle.name, circle, grows), chain, assumed,
+            _contradiction(chain), 1, self._ruled_out(cycle, circle, grows), chain, assumed,
         )  # fmt: skip
 
     def _edge(self, link: DependencyLink, edge: Edge) -> Edge:
@@ -114,24 +115,26 @@ class _Lister:
         text = f"{earlier} comes before {later}: both wrote {named(accesses, at)}, {later} later, as was assumed"
         return Edge("ww", edge.earlier, edge.later, text, table=edge.table, key=edge.key)
 
-    def _ruled_out(self, name: str, circle: Sequence[DependencyLink], grows: bool) -> frozenset[str]:
+    def _ruled_out(self, cycle: Cycle, circle: Sequence[DependencyLink], grows: bool) -> frozenset[str]:
         """Levels and models that no explanation of the log has."""
-        out = ruled_out(name)
+        out = ruled_out(cycle.name)
         if grows:
             out &= ruled_out("lost-update")
         if any(self.log.statuses[one.earlier] == UNKNOWN for one in circle):
             out &= ruled_out("G1a")
         kinds = [one.kind for one in circle]
         levels = [level for level in LEVELS.values() if not (level.dialect or level.dirty or level.ordered)]
-        return out | stronger(level.name for level in levels if self._forbids(level, kinds, grows))
+        clients = bool((self.relation.why[[*cycle.edges]] == Why.REAL_TIME).any())
+        return out | stronger(level.name for level in levels if self._forbids(level, kinds, grows, clients))
 
-    def _forbids(self, level: Level, kinds: Sequence[Kind], grows: bool) -> bool:
-        """Whether a level excludes a circle whose edges hold in every explanation, or where no update gets lost."""
+    def _forbids(self, level: Level, kinds: Sequence[Kind], grows: bool, clients: bool) -> bool:
+        """Whether a level excludes a circle whose edges hold in every explanation, or where no update gets lost.
+        `clients`: some of them is by clients' times."""
         if (Kind.SESSION in kinds and not level.session) or (Kind.REAL_TIME in kinds and not level.real_time):
             return False
         if grows and not (level.write_conflict or level.horizon.latest):
             return False
-        if Kind.REAL_TIME in kinds and level.horizon.at_start and self.by_server:
+        if clients and level.horizon.at_start and self.by_server:
             return False  # its snapshot may be older than its client's first call
         if level.visible is Visible.STATE:
             return is_forbidden(level, kinds)
@@ -148,7 +151,7 @@ class _Lister:
 
 def _at_least(name: str) -> frozenset[str]:
     """What any circle of the edges of a specification rules out."""
-    for suffix in (REALTIME, PROCESS):
+    for suffix in TIMED:
         if name.endswith(suffix):
             return ruled_out(f"G2{suffix}")
     return ruled_out("G2")

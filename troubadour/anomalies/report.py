@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from troubadour.isolation.levels import LEVELS
-from troubadour.isolation.models import ANOMALY_ORDER, MODELS, PROCESS, REALTIME, weakest
+from troubadour.isolation.models import ANOMALY_ORDER, MODELS, TIMED, weakest
 from troubadour.model.account import Edge
 from troubadour.model.log import TransactionId
 from troubadour.model.verdict import Status
@@ -90,6 +90,6 @@ def worst_first(anomalies: Iterable[Listed]) -> tuple[Listed, ...]:
 
 
 def _rank(name: str) -> tuple[int, int]:
-    timed = 2 if name.endswith(REALTIME) else 1 if name.endswith(PROCESS) else 0
-    plain = name.removesuffix(REALTIME).removesuffix(PROCESS)
+    timed = next((number for number, suffix in enumerate(TIMED, 1) if name.endswith(suffix)), 0)
+    plain = name.removesuffix(TIMED[timed - 1]) if timed else name
     return timed, ANOMALY_ORDER.index(plain) if plain in ANOMALY_ORDER else len(ANOMALY_ORDER)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from troubadour.isolation.models import PLAIN, PROCESS, REALTIME
+from troubadour.isolation.models import PLAIN, PROCESS, REALTIME, TIMESTAMP
 from troubadour.order.objects.known import Why
 
 
@@ -42,17 +42,22 @@ _PLAIN = (
     Specification("G2-item", _WW | _WR | _RW, _RW, Misses.ANY),
 )
 
-EXTRA = {PLAIN: None, PROCESS: Why.SESSION, REALTIME: Why.REAL_TIME}
-"""The edges beside dependencies, by the end of a name."""
-
-
-def _with(one: Specification, suffix: str, kind: Why) -> Specification:
-    return Specification(f"{one.name}{suffix}", one.allowed | {kind}, frozenset({kind}), one.misses)
-
-
-SPECIFICATIONS = {
-    suffix: tuple(one if kind is None else _with(one, suffix, kind) for one in _PLAIN) for suffix, kind in EXTRA.items()
+EXTRA = {
+    PLAIN: (),
+    PROCESS: (Why.SESSION,),
+    TIMESTAMP: (Why.TIMESTAMP,),
+    REALTIME: (Why.REAL_TIME, Why.TIMESTAMP),
 }
+"""The edges beside dependencies, by the end of a name; the first kind is one that such a circle has."""
+
+
+def _with(one: Specification, suffix: str, kinds: Sequence[Why]) -> Specification:
+    if not kinds:
+        return one
+    return Specification(f"{one.name}{suffix}", one.allowed.union(kinds), frozenset(kinds[:1]), one.misses)
+
+
+SPECIFICATIONS = {suffix: tuple(_with(one, suffix, kinds) for one in _PLAIN) for suffix, kinds in EXTRA.items()}
 """By the end of their names, the worst first."""
 
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 
 from troubadour.isolation.levels import LEVELS
 
-PLAIN, PROCESS, REALTIME = "", "-process", "-realtime"
-"""Which edges beside dependencies a circle has."""
+PLAIN, PROCESS, TIMESTAMP, REALTIME = "", "-process", "-timestamp", "-realtime"
+"""Which edges beside dependencies a circle has: of sessions, of the database's timestamps, of clients' times."""
+
+TIMED = (PROCESS, TIMESTAMP, REALTIME)
 
 _IMPLIED: Mapping[str, tuple[str, ...]] = {
     "G0": ("G1c",),
@@ -144,10 +146,13 @@ def implied(anomaly: str) -> frozenset[str]:
 
 
 def _cases(anomaly: str) -> Iterable[str]:
-    for suffix in (PROCESS, REALTIME):
+    for suffix in TIMED:
         if anomaly.endswith(suffix):
-            return [f"{one}{suffix}" for one in _IMPLIED.get(anomaly.removesuffix(suffix), ())]
-    timed = [f"{anomaly}{suffix}" for suffix in (PROCESS, REALTIME)] if anomaly.startswith("G") else []
+            plain = anomaly.removesuffix(suffix)
+            cases = [f"{one}{suffix}" for one in _IMPLIED.get(plain, ())]
+            # by the database's own clock is a case of real time
+            return [*cases, f"{plain}{REALTIME}"] if suffix == TIMESTAMP else cases
+    timed = [f"{anomaly}{suffix}" for suffix in TIMED] if anomaly.startswith("G") else []
     return [*_IMPLIED.get(anomaly, ()), *timed]
 
 

@@ -11,7 +11,7 @@ from troubadour.facts.objects.names import shown
 from troubadour.isolation.advice import advice
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, Link, classify
 from troubadour.model.account import ANSWERS_ALONE, Account, Edge
-from troubadour.model.objects import READ, STATUSES, ObjectLog
+from troubadour.model.objects import MISSING, READ, STATUSES, ObjectLog
 from troubadour.proof.dependencies import DependencyLink
 
 
@@ -99,7 +99,7 @@ def _edge(log: ObjectLog, one: DependencyLink) -> Edge:
     if one.kind is Kind.SESSION:
         return Edge("session", *ids, f"{text}session {log.session(one.earlier)} committed it before")
     if one.kind is Kind.REAL_TIME:
-        return Edge("real-time", *ids, f"{text}it was over before {later} began")
+        return Edge("real-time", *ids, f"{text}{_over(log, one)} before {later} {_began(log, one)}")
     key, seen = _key(log, one.at), shown(log.seen(one.at))
     table = log.objects[log.subjects[one.at]].name
     if one.more >= 0:
@@ -126,6 +126,19 @@ def _edge(log: ObjectLog, one: DependencyLink) -> Edge:
     shower = one.by if one.by >= 0 else one.earlier
     text += f"both wrote {key}, and {later} later, as {_name(log, shower)} shows, which read {seen}"
     return Edge("ww", *ids, text, None, table, None, key, False, seen, ids[0], _status(log, one.earlier), wrote)
+
+
+def _stamped(log: ObjectLog, one: DependencyLink) -> bool:
+    """Whether the database's own timestamps have one transaction over before the other began."""
+    return MISSING < log.commits[one.earlier] < log.starts[one.later]
+
+
+def _over(log: ObjectLog, one: DependencyLink) -> str:
+    return f"it committed at {log.commits[one.earlier]}" if _stamped(log, one) else "it was over"
+
+
+def _began(log: ObjectLog, one: DependencyLink) -> str:
+    return f"started at {log.starts[one.later]}, by the database's timestamps" if _stamped(log, one) else "began"
 
 
 def _status(log: ObjectLog, txn: int) -> str:

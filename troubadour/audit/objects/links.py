@@ -9,7 +9,14 @@ from troubadour.isolation.anomalies import Kind
 from troubadour.order.objects.known import Relation, Why
 from troubadour.proof.dependencies import DependencyLink
 
-_KINDS = {Why.WR: "wr", Why.WW: "ww", Why.RW: "rw", Why.SESSION: "session", Why.REAL_TIME: "real-time"}
+_KINDS = {
+    Why.WR: Kind.WR,
+    Why.WW: Kind.WW,
+    Why.RW: Kind.RW,
+    Why.SESSION: Kind.SESSION,
+    Why.REAL_TIME: Kind.REAL_TIME,
+    Why.TIMESTAMP: Kind.REAL_TIME,
+}
 
 
 def links_of(facts: Facts, relation: Relation, edges: Sequence[int]) -> list[DependencyLink]:
@@ -33,7 +40,7 @@ def links_of(facts: Facts, relation: Relation, edges: Sequence[int]) -> list[Dep
         # of a counter two reads tell it: what one misses the other one has
         first, last = told[0], told[-1]
         at, more = (_operation(facts, relation, edge) for edge in (first, last))
-        kind = Kind(_KINDS[Why(int(relation.why[first]))])
+        kind = _KINDS[Why(int(relation.why[first]))]
         found.append(DependencyLink(kind, begun, target, at, int(relation.by[first]), -1 if last == first else more))
     return found
 

@@ -22,7 +22,7 @@ from troubadour.order.objects.arrays import Links
 
 class Why(IntEnum):
     """Why one event is before another. `INSIDE`: both are of one transaction, or the edge goes on from a bead, which
-    stands for the end of many."""
+    stands for the end of many. `REAL_TIME` is by a client's clock, `TIMESTAMP` by the database's."""
 
     INSIDE = 0
     WR = 1
@@ -30,6 +30,7 @@ class Why(IntEnum):
     RW = 3
     SESSION = 4
     REAL_TIME = 5
+    TIMESTAMP = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +371,7 @@ class _Maker:
         alive = statuses != ABORTED
         over = np.flatnonzero((commits != MISSING) & alive)
         began = np.flatnonzero((starts != MISSING) & alive)
-        self._before(over, commits[over], began, starts[began], snapshot=True)
+        self._before(Why.TIMESTAMP, over, commits[over], began, starts[began], snapshot=True)
         returned, invoked = column(log.returned), column(log.invoked)
         clocks = np.array(log.clocks, np.int64)
         by_server = len(over) > 0 or len(began) > 0 or bool(log.more)
@@ -378,9 +379,9 @@ class _Maker:
             mine = clocks == clock
             over = np.flatnonzero(mine & (returned != MISSING) & (statuses == COMMITTED))
             began = np.flatnonzero(mine & (invoked != MISSING) & alive)
-            self._before(over, returned[over], began, invoked[began], snapshot=not by_server)
+            self._before(Why.REAL_TIME, over, returned[over], began, invoked[began], snapshot=not by_server)
 
-    def _before(self, over: Ints, ends: Ints, began: Ints, begins: Ints, *, snapshot: bool) -> None:
+    def _before(self, why: Why, over: Ints, ends: Ints, began: Ints, begins: Ints, *, snapshot: bool) -> None:
         """Those that were over before others began, through a bead for each end. `snapshot`: before their snapshots,
         too."""
         if not len(over) or not len(began):
@@ -392,7 +393,7 @@ class _Maker:
         over, ends = over[order], ends[order]
         bead = self.beads(len(over)) + np.arange(len(over))
         zero = np.zeros(len(over), np.int64)
-        self.add(self.commit(over), bead, self.since[over], Why.REAL_TIME)
+        self.add(self.commit(over), bead, self.since[over], why)
         self.add(bead[:-1], bead[1:], zero[1:], Why.INSIDE)
         last = np.searchsorted(ends, begins, side="left") - 1
         some = np.flatnonzero(last >= 0)
