@@ -71,7 +71,7 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "notes": [],
         "max_staleness": None,
         "certificate": None,
-        "coverage": {"statements": 1, "judged": 1, "observed": 1, "unjudged": []},
+        "coverage": {"statements": 1, "judged": 1, "observed": 1, "unjudged": [], "filtered": 0},
     }
 
 

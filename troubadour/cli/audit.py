@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from sql_semantics.library import SqlLibrary
     from troubadour.audit.driver import Options
+    from troubadour.coverage.filtering import Filter
     from troubadour.model.objects import ObjectLog
 
 Told = dict[str, int | str]
@@ -155,6 +156,14 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     help="Call the log correct only if statements of at least N committed transactions were judged.",
 )
 @click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Judge the answers of some transactions only, the others count for what they wrote: session=NAME[,NAME...], "
+    "time=FROM..TO (client times in microseconds), id=ID, trace=ID; * and ? stand for any text. May be repeated.",
+)
+@click.option(
     "--allow-unobserved",
     "unobserved",
     is_flag=True,
@@ -215,6 +224,7 @@ def audit(
     lattice: Path | None,
     allowed: tuple[str, ...],
     minimum: int,
+    filters: tuple[str, ...],
     unobserved: bool,
     ties: str,
     gaps: str,
@@ -237,6 +247,9 @@ def audit(
         witness.exists() and Path(path).exists() and witness.samefile(path) for path in logs
     ):
         refuse(f"--witness: {witness} is the log")
+    logs, chosen = _filter(logs, filters)
+    if chosen is not None and (witness is not None or certificate is not None or strongest):
+        refuse("--filter: of some of the answers there is no --witness, --certificate or --strongest")
     if require_certificate and certificate is None:
         refuse("--require-certificate: there is no --certificate")
     if lattice is not None and not strongest:
@@ -250,7 +263,7 @@ def audit(
     color = colored()
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
-    judging = Judging(allowed, minimum, unobserved, ask_engine, ask_dsn, ties == "visible", gaps == "violation")
+    judging = Judging(allowed, minimum, unobserved, ask_engine, ask_dsn, ties == "visible", gaps == "violation", chosen)
     shown = Shown(form, color, explain, quiet, stats, report, reproduce)
     request = Request(
         logs, source, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
@@ -307,6 +320,8 @@ class Judging:
     dsn: str | None
     visible: bool
     gaps: bool
+    chosen: Filter | None = None
+    """Whose answers are judged; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +360,7 @@ class Request:
             if self.judging.asks and verdict.claim is not None:
                 verdict = _asked(verdict, verdict.claim, *opened(log, self.isolation, self.logs), self.judging.dsn)
             self._write_witness(verdict)
+            verdict = self._finished(verdict, log)
         except OutOfTime:
             work.lift()
             return self.stopped(self.bounds.too_long(), told)
@@ -362,6 +378,18 @@ class Request:
         self._print(verdict, log)
         return EXIT[verdict.status]
 
+    def _finished(self, verdict: Verdict, log: Log) -> Verdict:
+        """The verdict with all the time that was spent, and what a filter left out."""
+        verdict = msgspec.structs.replace(verdict, seconds=self.bounds.spent())
+        if self.judging.chosen is None:
+            return verdict
+        from troubadour.coverage.filtering import Filtered
+
+        left = [one for one in log.transactions if not self.judging.chosen.selects(one)]
+        told = Filtered(log, len(log.transactions) - len(left), sum(len(one.statements) for one in left))
+        covered = None if verdict.coverage is None else told.coverage(verdict.coverage)
+        return msgspec.structs.replace(verdict, coverage=covered, notes=(*verdict.notes, told.note()))
+
     def _read(self, logs: Sequence[str]) -> tuple[ObjectLog | None, Log]:
         """A log of operations on objects, where it is one that facts and order may decide, and the log in SQL."""
         from troubadour.model.objects import ObjectLog
@@ -370,6 +398,13 @@ class Request:
             return None, load(logs, streamed=True)
         found = load_either(logs)
         log = as_sql(found)
+        if self.judging.chosen is not None:
+            from troubadour.coverage.filtering import filtered
+
+            try:
+                return None, filtered(log, self.judging.chosen).log
+            except LogError as error:
+                refuse(str(error))
         recorded = self.order == "recorded" or self.max_staleness is not None
         return (found if isinstance(found, ObjectLog) and not recorded else None), log
 
@@ -525,6 +560,23 @@ class Request:
             seconds=seconds,
             coverage=coverage,
         )
+
+
+def _filter(logs: tuple[str, ...], filters: tuple[str, ...]) -> tuple[tuple[str, ...], Filter | None]:
+    """The logs, and the filter that is asked for; ``--filter session=a time=1..2`` may have several terms."""
+    if not filters:
+        return logs, None
+    from troubadour.coverage.filtering import KEYS, FilterError, read_filter
+
+    more = tuple(one for one in logs if one.partition("=")[0] in KEYS and "=" in one and not Path(one).exists())
+    try:
+        chosen = read_filter([term for one in (*filters, *more) for term in one.split()])
+    except FilterError as error:
+        refuse(str(error))
+    rest = tuple(one for one in logs if one not in more)
+    if not rest:
+        refuse("--filter: no LOG is named")
+    return rest, chosen
 
 
 def _told_of(log: Log) -> Told:

@@ -68,6 +68,7 @@ def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, te
         raw.snapshot_at,
         raw.begin,
         raw.sno,
+        raw.trace_id,
     )
 
 

@@ -25,6 +25,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Ordinal = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Xid = Annotated[str, msgspec.Meta(pattern="^[0-9]+$")]
+TraceId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
 Snapshot = Annotated[str, msgspec.Meta(pattern="^[0-9]+:[0-9]+:([0-9]+(,[0-9]+)*)?$")]
 
 
@@ -101,6 +102,7 @@ class RawTransaction(_Record, frozen=True):
     snapshot: Snapshot | None = None
     snapshot_at: Literal["begin", "statement", "imported"] | None = None
     begin: Begin | None = None
+    trace_id: TraceId | None = None
 
 
 class RawRows(_Record, frozen=True):

@@ -262,7 +262,7 @@ def header_json(header: Header) -> dict[str, Any]:
 def transaction_json(transaction: Transaction) -> dict[str, Any]:
     """A transaction as its line in the file."""
     names = ("id", "status", "session", "isolation", "read_only", "start", "commit", "invoked", "returned")
-    entry = _given(transaction, (*names, "clock", "xid", "snapshot", "snapshot_at", "sno"))
+    entry = _given(transaction, (*names, "clock", "xid", "snapshot", "snapshot_at", "sno", "trace_id"))
     entry["statements"] = [_statement_json(statement) for statement in transaction.statements]
     if transaction.begin is not None:
         entry["begin"] = _given(transaction.begin, ("invoked", "returned", "snapshot"))

@@ -81,7 +81,8 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     and `returned` of the client's clock named `clock` (the reader fills in the header's; None: the one unnamed clock).
     All four are 64-bit integers. `xid` and `snapshot` are PostgreSQL's, for people.
     `snapshot_at`: where the client had the snapshot taken, ``begin``, ``statement`` or ``imported`` (another's, which
-    may be older); None: not known. `sno`: its number within its session, from 0.
+    may be older); None: not known. `sno`: its number within its session, from 0. `trace_id`: the OpenTelemetry trace
+    that it is part of, for people.
     """
 
     id: TransactionId
@@ -102,6 +103,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     snapshot_at: str | None = None
     begin: Begin | None = None
     sno: int | None = None
+    trace_id: str | None = None
 
     @property
     def references(self) -> Literal["kept", "ignored", "unknown"]:

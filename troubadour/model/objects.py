@@ -136,7 +136,7 @@ class ObjectLog:
     `ids`, `statuses`, `sessions` (index into `session_names`, -1 for none), `numbers` (`sno`), `starts`, `commits`,
     `invoked`, `returned`, `end_invoked`, `end_returned` (MISSING for none), `clocks` and `levels` (indices into
     `clock_names` and `level_names`, whose first is None), and `more`: the rarer fields of single transactions by place,
-    as a log has them (`begin`, `read_only`, `xid`, `snapshot`, `snapshot_at`, `end` where it has an error).
+    as a log has them (`begin`, `read_only`, `xid`, `snapshot`, `snapshot_at`, `trace_id`, `end` where it has an error).
 
     Columns by operation, those of place p at `first[p]` to `first[p + 1]`:
     `kinds`, `subjects` (index into `objects`), `keys` (codes), `values` (codes; for a read of a list or a set the

@@ -69,12 +69,14 @@ class Unjudged(msgspec.Struct, frozen=True):
 
 class Coverage(msgspec.Struct, frozen=True):
     """How many statements the log has, how many were judged in all that was observed of them, of how many something
-    was observed (rows, a count or an error), and what kept the others from being judged."""
+    was observed (rows, a count or an error), and what kept the others from being judged. `filtered`: statements of
+    transactions whose answers the user left out."""
 
     statements: int
     judged: int
     observed: int
     unjudged: tuple[Unjudged, ...] = ()
+    filtered: int = 0
 
 
 class Claim(msgspec.Struct, frozen=True):

@@ -207,7 +207,7 @@ def _rows(verdict: Verdict, log: Log, explain: str) -> list[tuple[str, str]]:
     if explain == "full":
         rows += [("next" if number == 0 else "", step) for number, step in enumerate(next_steps(verdict, log))]
     rate = ""
-    if verdict.status is Status.CORRECT and verdict.seconds:
+    if verdict.status is Status.CORRECT and verdict.seconds and verdict.committed >= _RATED:
         rate = f", {verdict.committed / verdict.seconds:,.0f} transactions per second"
     rows.append(("time", f"{verdict.seconds:.2f} s{rate}"))
     return rows
@@ -220,6 +220,9 @@ def _certificate(examined: Examined) -> str:
     return text if examined.because is None else f"{text}: {examined.because}"
 
 
+_RATED = 1000
+"""Transactions from which on a rate is told: of a few it is that of starting up."""
+
 _WRITERS = 10
 """Writers beside a clash up to which their statements are shown."""
 
@@ -229,9 +232,11 @@ _GAPS = 8
 
 def _coverage_rows(coverage: Coverage | None) -> list[tuple[str, str]]:
     """What was judged, where that is not everything."""
-    if coverage is None or (not coverage.unjudged and coverage.observed):
+    if coverage is None or (not coverage.unjudged and coverage.observed and not coverage.filtered):
         return []
-    rows = [("judged", f"{coverage.judged:,} of {coverage.statements:,} statements, {coverage.observed:,} observed")]
+    left = f", {coverage.filtered:,} left out by --filter" if coverage.filtered else ""
+    judged = f"{coverage.judged:,} of {coverage.statements:,} statements, {coverage.observed:,} observed{left}"
+    rows = [("judged", judged)]
     for item in coverage.unjudged[:_GAPS]:
         table = "" if item.table is None else f" ({item.table})"
         rows.append(("not judged", f"{item.statements:,} x {item.construct}{table}, first in {item.example}"))

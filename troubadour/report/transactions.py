@@ -25,7 +25,7 @@ def transaction_lines(transaction: Transaction, told: Sequence[str] | None = Non
     facts = [transaction.status] if transaction.status != "committed" else []
     if transaction.session is not None:
         facts.append(f"session {transaction.session}")
-    for label in ("start", "commit", "invoked", "returned", "xid", "snapshot", "snapshot_at"):
+    for label in ("start", "commit", "invoked", "returned", "xid", "snapshot", "snapshot_at", "trace_id"):
         value = getattr(transaction, label)
         if value is not None:
             facts.append(f"{label} {value}")

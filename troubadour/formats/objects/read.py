@@ -46,7 +46,7 @@ _SHOWN: dict[ObjectType, tuple[type, ...]] = {
 _GIVEN: dict[ObjectType, tuple[type, ...]] = {
     "register": (int, str), "list": (int, str), "set": (int, str), "counter": (int,)
 }  # fmt: skip
-_MORE = ("begin", "read_only", "xid", "snapshot", "snapshot_at")
+_MORE = ("begin", "read_only", "xid", "snapshot", "snapshot_at", "trace_id")
 
 Operation = TypeVar("Operation")
 _Small = Annotated[int, msgspec.Meta(ge=-LEAST_TEXT, lt=LEAST_TEXT)]

@@ -7,6 +7,7 @@ know the DBMS: its recorder says what begins and ends a transaction, and what wr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic_ns
 from typing import Any
@@ -43,6 +44,19 @@ def made(statements: Sequence[Any]) -> list[Any]:
     ]
 
 
+Opening = str | tuple[str | None, int, int, bool] | None
+
+
+def current_trace() -> str | None:
+    """The id of the OpenTelemetry trace that this thread or task is in: 32 hexadecimal digits; None where it is in
+    none, or the application has not loaded OpenTelemetry."""
+    loaded = sys.modules.get("opentelemetry.trace")
+    if loaded is None:
+        return None
+    span = loaded.get_current_span().get_span_context()
+    return f"{span.trace_id:032x}" if span.is_valid else None
+
+
 def fields(json: Json) -> bytes:
     """The fields of an object, without the braces."""
     return encode(json)[1:-1]
@@ -64,6 +78,7 @@ class Transcript:
         "snapshot_at",
         "statements",
         "told",
+        "trace",
         "wrote",
     )
 
@@ -76,6 +91,8 @@ class Transcript:
         """Where the client had the snapshot taken, if the log is to say so."""
         self.begin: tuple[int, int, bool] | None = None
         """When BEGIN itself was sent and answered, and whether it took the snapshot, if the log is to say so."""
+        self.trace = current_trace()
+        """The trace that the application was in when it began, if the log is to say so."""
         self.wrote = False
         """Whether anything was sent that is not certain to write nothing."""
         self.changes = False
@@ -123,9 +140,10 @@ class Transcript:
         self.level = level or self.level
         self.read_only = read_only if read_only is not None else self.read_only
 
-    def opening(self) -> str | tuple[str | None, int, int, bool] | None:
-        """How it began, as records have it."""
-        return self.snapshot_at if self.begin is None else (self.snapshot_at, *self.begin)
+    def opening(self) -> Opening | tuple[Opening, str]:
+        """How it began, as records have it; with its trace, where it has one."""
+        opening = self.snapshot_at if self.begin is None else (self.snapshot_at, *self.begin)
+        return opening if self.trace is None else (opening, self.trace)
 
     def clear(self) -> None:
         """Nothing was done after all."""
@@ -179,6 +197,8 @@ class Tape:
         if self._journal.forked:
             self._journal.check_process()
         transcript = self.current = Transcript(invoked, level or self.level, read_only)
+        if self._compatible is not None:
+            transcript.trace = None
         return transcript
 
     def _number(self, transcript: Transcript) -> int:

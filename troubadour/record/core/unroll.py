@@ -149,9 +149,12 @@ def _sent(record: Any) -> int | None:
 
 def _opened(opening: Any) -> bytes:
     """How a transaction began, as fields that begin with a comma: where the snapshot was taken, if the log is to say
-    so, and, where they are known, when BEGIN was sent and answered, and whether it took the snapshot."""
+    so, and, where they are known, when BEGIN was sent and answered, whether it took the snapshot, and the trace."""
     if isinstance(opening, bytes):  # a segment of an earlier version
         return opening
+    if isinstance(opening, tuple) and len(opening) == 2:
+        opening, trace = opening
+        return b'%b,"trace_id":"%b"' % (_opened(opening), trace.encode())
     taken, *begin = opening if isinstance(opening, tuple) else (opening,)
     said = b"" if taken is None else b',"snapshot_at":"%b"' % taken.encode()
     if not begin:

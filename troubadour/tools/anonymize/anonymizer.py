@@ -170,6 +170,7 @@ class Anonymizer:
                 clock=None if clock == self._log.header.clock else self._clock(clock),
                 end=end,
                 xid=None,
+                trace_id=None,
                 snapshot=None,
             )
 

@@ -129,7 +129,7 @@ def _names(log: ObjectLog, found: ObjectLog) -> Mapping[TransactionId, str]:
 
 
 def _plain(more: Mapping[str, object]) -> dict[str, object]:
-    left = {name: value for name, value in more.items() if name not in ("xid", "snapshot")}
+    left = {name: value for name, value in more.items() if name not in ("xid", "snapshot", "trace_id")}
     end = left.get("end")
     if isinstance(end, End) and end.error is not None:
         left["end"] = msgspec.structs.replace(end, error=msgspec.structs.replace(end.error, message=""))
