@@ -19,6 +19,7 @@ from troubadour.gate.junit import render_junit
 from troubadour.gate.markdown import render_markdown, workflow_annotations
 from troubadour.gate.policy import PolicyError, Rules, read_policy
 from troubadour.gate.sarif import render_sarif
+from troubadour.isolation.anomalies import ANOMALIES
 from troubadour.model.log import Statement, Transaction
 
 BAD = transaction(params=[1], result=balance("7.00"), id="t2")
@@ -85,6 +86,44 @@ class TestPolicy:
         (tmp_path / "troubadour.toml").write_text(text)
         with pytest.raises(PolicyError, match=r"troubadour\.toml"):
             read_policy(None, tmp_path)
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ('[gate]\nisolaton = "snapshot"', "[gate] has no rule 'isolaton'; did you mean isolation?"),
+            ("[gate]\nmin_coverage = 1", "[gate] has no rule 'min_coverage'; did you mean min-coverage?"),
+            ('[gate]\ntimeout = "5"', "[gate]: timeout is seconds, a number above 0, and not '5'"),
+            (
+                "[gate]\nmin-coverage = 95",
+                "[gate]: min-coverage is a part of the statements, a number from 0 to 1, and not 95",
+            ),
+            ('[gate]\norder = "file"', "[gate]: order is \"search\" or \"recorded\", and not 'file'"),
+            ("[gate]\nallow-unjudged = 1", '[gate]: allow-unjudged is a list of texts, as ["one", "two"], and not 1'),
+            ("[gate]\nallow-unobserved = 1", "[gate]: allow-unobserved is true or false, and not 1"),
+            ("[gate]\nallow = 3", "[gate]: allow is a table for each finding, [[gate.allow]], and not 3"),
+            (
+                '[[gate.allow]]\nfingerprint = "0123456789"\nreason = "x"',
+                "[[gate.allow]] number 1 lacks expires: a date without quotes, as 2027-01-31",
+            ),
+            ("[[gate.log]]\ntimeout = 5", "[[gate.log]] number 1 lacks path: a pattern for paths, a text"),
+            ("gate = 1", "gate is a table, [gate], and not 1"),
+            ("[gates]", "unknown table [gates]; the rules stand in [gate]"),
+        ],
+    )  # fmt: skip
+    def test_what_is_wrong_is_said_in_the_words_of_the_policy(self, tmp_path: Path, text: str, said: str) -> None:
+        (tmp_path / "troubadour.toml").write_text(text)
+        with pytest.raises(PolicyError) as refused:
+            read_policy(None, tmp_path)
+        assert str(refused.value) == f"{tmp_path / 'troubadour.toml'}: {said}"
+
+    def test_a_misspelt_level_is_named_once(self, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("a.jsonl", "b.jsonl"):
+            segment(tmp_path, name)
+        (tmp_path / "troubadour.toml").write_text('[gate]\nisolation = "serialisable"')
+        monkeypatch.chdir(tmp_path)
+        ended = run("gate", ".")
+        assert (ended.status, ended.out, ended.err.count("serialisable")) == (2, "", 1)
+        assert "did you mean serializable?" in ended.err
 
     def test_an_allowed_finding_stands_until_its_day(self, tmp_path: Path) -> None:
         (tmp_path / "troubadour.toml").write_text(
@@ -204,6 +243,55 @@ class TestCommand:
         ended = run("gate", str(tmp_path))
         assert ended.status == 2
         assert "no log is there" in ended.err
+
+
+class TestBaseline:
+    def test_what_the_last_run_lacked_is_new(self, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        segment(tmp_path, "bad.jsonl", GOOD, BAD, isolation="snapshot")
+        command = ("gate", "bad.jsonl", "--baseline", "last.json", "--sarif", "found.sarif", "--format", "json")
+        told = []
+        for _ in range(2):
+            ended = run(*command)
+            (log,) = ended.json["logs"]
+            (result,) = json.loads((tmp_path / "found.sarif").read_text())["runs"][0]["results"]
+            told.append((ended.status, log["new"], result["baselineState"]))
+        assert told == [(1, True, "new"), (1, False, "unchanged")]
+        mark = log["fingerprint"]
+        # a log that cannot be judged once keeps what is known of it
+        (tmp_path / "bad.jsonl").write_text("{")
+        assert run(*command).json["gone"] == []
+        segment(tmp_path, "bad.jsonl", GOOD, isolation="snapshot")
+        assert run(*command).json["gone"] == [mark]
+        assert json.loads((tmp_path / "last.json").read_text())["findings"] == []
+
+    def test_a_file_that_is_no_baseline_is_refused(self, run: Any, tmp_path: Path) -> None:
+        path = segment(tmp_path, "a.jsonl", GOOD)
+        ended = run("gate", path, "--baseline", path)
+        assert (ended.status, ended.out) == (2, "")
+        assert "no baseline of troubadour" in ended.err
+
+    def test_the_entry_that_is_offered_lets_the_finding_stand(
+        self, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        segment(tmp_path, "bad.jsonl", GOOD, BAD, isolation="snapshot")
+        (log,) = run("gate", "bad.jsonl", "--format", "json").json["logs"]
+        assert log["outcome"] == "violation"
+        (tmp_path / "troubadour.toml").write_text(log["allow"])
+        assert run("gate", "bad.jsonl").status == 0
+
+
+def test_every_anomaly_is_a_rule_with_help() -> None:
+    (told,) = json.loads(render_sarif([]))["runs"]
+    rules = {rule["id"]: rule for rule in told["tool"]["driver"]["rules"]}
+    assert {*ANOMALIES, "violation", "undecided", "unusable"} == set(rules)
+    assert rules["lost-update"]["help"]["markdown"] == (
+        "# Lost update\n\n*P4*\n\n"
+        f"{ANOMALIES['lost-update'].meaning[0].upper()}{ANOMALIES['lost-update'].meaning[1:]}.\n\n"
+        "## What to look at\n\nIs the isolation level the one that you expect?\n\n"
+        f"## Where it is defined\n\n{ANOMALIES['lost-update'].citation}.\n"
+    )
 
 
 def test_what_has_another_name_now_is_known_by_the_former_one(tmp_path: Path) -> None:

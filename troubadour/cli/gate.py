@@ -17,8 +17,9 @@ from rich.table import Table
 
 from troubadour.cli.common import FORM, colored, emit, refuse, warn
 from troubadour.cli.supervision import ended_by_signals
+from troubadour.gate.baseline import Baseline, BaselineError, Known, read_baseline, write_baseline
 from troubadour.gate.discover import NothingFound, find_logs
-from troubadour.gate.findings import Finding, Outcome, exit_status
+from troubadour.gate.findings import Finding, Outcome, entry_that_allows, exit_status
 from troubadour.gate.junit import render_junit
 from troubadour.gate.markdown import render_markdown, workflow_annotations
 from troubadour.gate.policy import PolicyError, read_policy
@@ -57,6 +58,13 @@ _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
     metavar="N",
     help="Audits that run at the same time. Default: one per processor.",
 )
+@click.option(
+    "--baseline",
+    type=_FILE,
+    metavar="FILE",
+    help="Compare with what the last run found, which is in this file, say what is new, and keep this run's findings "
+    "there. The exit status stays the same.",
+)
 @click.option("--junit", type=_FILE, metavar="FILE", help="Write JUnit XML to this file.")
 @click.option("--sarif", type=_FILE, metavar="FILE", help="Write SARIF 2.1.0 to this file.")
 @click.option("--markdown", type=_FILE, metavar="FILE", help="Append a Markdown summary to this file.")
@@ -72,6 +80,7 @@ def gate(
     config: Path | None,
     unobserved: bool,
     jobs: int | None,
+    baseline: Path | None,
     junit: Path | None,
     sarif: Path | None,
     markdown: Path | None,
@@ -88,16 +97,25 @@ def gate(
         policy = read_policy(config, Path.cwd())
         policy = policy.letting_unobserved_pass() if unobserved else policy
         logs = find_logs(paths)
-    except (PolicyError, NothingFound) as error:
+        last = None if baseline is None else read_baseline(baseline)
+    except (PolicyError, NothingFound, BaselineError) as error:
         refuse(str(error))
     for entry in policy.expired(today):
         warn(f"{policy.source}: the entry for {entry.fingerprint} expired on {entry.expires}")
     with ended_by_signals():
         findings = audit_all(logs, policy, jobs=jobs or os.cpu_count() or 1, artifacts=artifacts, today=today)
+    gone: list[Known] = []
+    if last is not None and baseline is not None:
+        findings = last.compared(findings, today)
+        gone = last.gone(findings)
+        _keep(baseline, last, findings, today)
     _write(junit, lambda: render_junit(findings))
     _write(sarif, lambda: render_sarif(findings))
-    _write(markdown, lambda: render_markdown(findings), append=True)
-    emit(_json(findings) if form == "json" else _table(findings), styled=form == "text")
+    _write(markdown, lambda: render_markdown(findings, today), append=True)
+    emit(
+        _json(findings, gone, today) if form == "json" else _table(findings, gone, today),
+        styled=form == "text",
+    )
     if os.environ.get("GITHUB_ACTIONS") == "true" and form == "text":
         for line in workflow_annotations(findings):
             emit(line)
@@ -114,7 +132,15 @@ def _write(path: Path | None, render: Callable[[], str], *, append: bool = False
         refuse(f"{path}: {error.strerror}")
 
 
-def _json(findings: Sequence[Finding]) -> str:
+def _keep(path: Path, last: Baseline, findings: Sequence[Finding], today: datetime.date) -> None:
+    """Write the baseline of the next run: what a log had that could not be judged this time stays known."""
+    try:
+        write_baseline(path, findings, today, last)
+    except OSError as error:
+        refuse(f"--baseline: {path}: {error.strerror}")
+
+
+def _json(findings: Sequence[Finding], gone: Sequence[Known], today: datetime.date) -> str:
     document = {
         "exit": exit_status(findings),
         "logs": [
@@ -125,17 +151,21 @@ def _json(findings: Sequence[Finding]) -> str:
                 "because": finding.because,
                 "fingerprint": finding.fingerprint,
                 "allowed": finding.allowed,
+                "allow": entry_that_allows(finding, today),
+                "new": finding.new,
+                "known_since": None if finding.known_since is None else finding.known_since.isoformat(),
                 "line": finding.line,
                 "artifacts": list(finding.artifacts),
                 "verdict": finding.verdict,
             }
             for finding in findings
         ],
+        "gone": [one.fingerprint for one in gone],
     }
     return visible(msgspec.json.encode(document).decode())
 
 
-def _table(findings: Sequence[Finding]) -> str:
+def _table(findings: Sequence[Finding], gone: Sequence[Known], today: datetime.date) -> str:
     color = colored()
     width = min(shutil.get_terminal_size((100, 24)).columns, 160)
     console = Console(
@@ -173,10 +203,25 @@ def _table(findings: Sequence[Finding]) -> str:
                 console.print(plain(f"{finding.outcome.value}: {finding.log.name}", _STYLE[finding.outcome]))
                 console.print(plain(f"  {finding.because}"))
                 if finding.fingerprint is not None:
-                    console.print(plain(f"  fingerprint {finding.fingerprint}"))
+                    console.print(plain(f"  fingerprint {finding.fingerprint}{_age(finding)}"))
+                if (entry := entry_that_allows(finding, today)) is not None:
+                    console.print(plain("  to let it stand for a while, put this into the policy:"))
+                    for line in entry.splitlines():
+                        console.print(plain(f"    {line}"), soft_wrap=True)
                 if finding.allowed is not None:
                     console.print(plain(f"  allowed: {finding.allowed}"))
         failed = sum(not finding.outcome.passes for finding in findings)
         console.print()
+        for one in gone:
+            console.print(
+                plain(f"gone since the last run: {one.fingerprint} ({one.anomaly or 'violation'}, {one.log})")
+            )
         console.print(f"{len(findings) - failed} of {len(findings)} logs pass")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _age(finding: Finding) -> str:
+    """Whether a finding is new, where a baseline tells."""
+    if finding.new is None:
+        return ""
+    return ", new since the last run" if finding.new else f", known since {finding.known_since}"

@@ -38,7 +38,8 @@ class Finding:
     """One log and its outcome. `verdict` is the audit's JSON object (None where it gave none), `because` one line for
     people, `line` the 1-based line of `file` that holds the failing transaction, `fingerprint` what a violation is
     recognized by in other runs, `formerly` what the release before recognized it by, `allowed` why a finding may
-    stand."""
+    stand, `known_since` the day of the first run that found it, of those that a baseline tells of; `new` whether the
+    baseline lacks it (None: there is no baseline); `traces` are the OpenTelemetry traces of the core."""
 
     log: LogFiles
     outcome: Outcome
@@ -51,6 +52,15 @@ class Finding:
     seconds: float = 0.0
     artifacts: tuple[str, ...] = field(default=())
     formerly: tuple[str, ...] = field(default=())
+    known_since: datetime.date | None = None
+    new: bool | None = None
+    traces: tuple[str, ...] = ()
+
+    @property
+    def anomaly(self) -> str | None:
+        """The name of the anomaly that a violation is, where it has one."""
+        account = (self.verdict or {}).get("account")
+        return None if account is None else str(account["anomaly"])
 
     @property
     def isolation(self) -> str:
@@ -144,3 +154,21 @@ def exit_status(findings: Iterable[Finding]) -> int:
     if Outcome.UNUSABLE in outcomes:
         return 2
     return 3 if Outcome.UNDECIDED in outcomes else 0
+
+
+_DAYS = 14
+
+
+def entry_that_allows(finding: Finding, today: datetime.date) -> str | None:
+    """Lines of TOML that let a violation stand for two weeks, to be put into the policy; None for other findings."""
+    if finding.fingerprint is None or finding.outcome is not Outcome.VIOLATION:
+        return None
+    account = (finding.verdict or {}).get("account") or {}
+    title = f"{account['title']}: " if account else ""
+    lines = (
+        "[[gate.allow]]",
+        f'fingerprint = "{finding.fingerprint}"',
+        f"expires = {today + datetime.timedelta(days=_DAYS)}",
+        f'reason = "{title}the ticket, and why it may stand until then"',
+    )
+    return "\n".join(lines)

@@ -69,6 +69,8 @@ def _details(finding: Finding) -> str:
             lines.append(f"excluded: {verdict['scope']}")
     if finding.fingerprint is not None:
         lines.append(f"fingerprint: {finding.fingerprint}")
+        if finding.new is not None:
+            lines.append("new since the last run" if finding.new else f"known since {finding.known_since}")
     lines += [f"artifact: {path}" for path in finding.artifacts]
     return "\n".join(lines)
 

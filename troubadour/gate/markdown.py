@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 
-from troubadour.gate.findings import Finding, Outcome
+from troubadour.gate.findings import Finding, Outcome, entry_that_allows
 from troubadour.model.visible import one_line, visible
 
 _MARK = {
@@ -17,8 +18,10 @@ _MARK = {
 _ANNOTATION = {Outcome.VIOLATION: "error", Outcome.UNUSABLE: "error", Outcome.UNDECIDED: "warning"}
 
 
-def render_markdown(findings: Sequence[Finding]) -> str:
-    """A heading that counts, a table of all logs, and a paragraph for each that does not pass."""
+def render_markdown(findings: Sequence[Finding], today: datetime.date | None = None) -> str:
+    """A heading that counts, a table of all logs, and a paragraph for each that does not pass, with the entry of the
+    policy that would let it stand."""
+    day = today or datetime.date.today()
     counts = ", ".join(
         f"{number} {outcome.value}"
         for outcome in Outcome
@@ -44,21 +47,32 @@ def render_markdown(findings: Sequence[Finding]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     for finding in findings:
         if finding.outcome is not Outcome.PASSED:
-            lines += ["", *_paragraph(finding)]
+            lines += ["", *_paragraph(finding, day)]
     return "\n".join(lines) + "\n"
 
 
-def _paragraph(finding: Finding) -> Iterator[str]:
+def _paragraph(finding: Finding, today: datetime.date) -> Iterator[str]:
     yield f"### {_MARK[finding.outcome]}: `{_cell(finding.log.name)}`"
     yield ""
     yield _plain(finding.because)
     verdict = finding.verdict or {}
+    chain = (verdict.get("account") or {}).get("chain", ())
+    if chain:
+        yield ""
+    for number, edge in enumerate(chain, 1):
+        yield f"{number}. {_plain(edge['text'])}"
     if verdict.get("core"):
         yield ""
         yield f"Core: {_plain(', '.join(map(str, verdict['core'][:12])))}"
     if finding.fingerprint is not None:
         yield ""
-        yield f"Fingerprint: `{finding.fingerprint}`"
+        since = "" if finding.new is None else " (new)" if finding.new else f" (known since {finding.known_since})"
+        yield f"Fingerprint: `{finding.fingerprint}`{since}"
+    if (entry := entry_that_allows(finding, today)) is not None:
+        yield ""
+        yield "To let it stand for a while, put this into the policy:"
+        yield ""
+        yield f"```toml\n{entry}\n```"
     if finding.allowed is not None:
         yield ""
         yield f"Allowed: {_plain(finding.allowed)}"

@@ -9,11 +9,15 @@ from __future__ import annotations
 import datetime
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+
+from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.naming import unknown_level
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -126,8 +130,68 @@ def _read(path: Path, table: str | None) -> Policy:
         document = document.get(table, {}).get("troubadour", {})
     unknown = sorted(set(document) - {"gate"})
     if unknown:
-        raise PolicyError(f"{path}: unknown table {unknown[0]!r}; known is 'gate'")
+        raise PolicyError(f"{path}: unknown table [{unknown[0]}]; the rules stand in [gate]")
+    table_of_rules = document.get("gate", {})
+    _check_table(table_of_rules, path)
     try:
-        return Policy(msgspec.convert(document.get("gate", {}), _Gate), path)
+        return Policy(msgspec.convert(table_of_rules, _Gate), path)
     except msgspec.ValidationError as error:
         raise PolicyError(f"{path}: gate: {error}") from error
+
+
+_TEXTS = 'a list of texts, as ["one", "two"]'
+_EXPECTED = {
+    "isolation": "the name of a level, a text",
+    "order": '"search" or "recorded"',
+    "timeout": "seconds, a number above 0",
+    "memory": "MiB, a whole number above 0",
+    "min-transactions": "a whole number, 0 or more",
+    "min-coverage": "a part of the statements, a number from 0 to 1",
+    "allow-unjudged": _TEXTS,
+    "allow-unobserved": "true or false",
+    "allow-undecided": _TEXTS,
+    "path": "a pattern for paths, a text",
+    "fingerprint": "a text of 8 characters or more, as the gate prints it",
+    "expires": "a date without quotes, as 2027-01-31",
+    "reason": "a text",
+    "log": "a table for each pattern, [[gate.log]]",
+    "allow": "a table for each finding, [[gate.allow]]",
+}
+"""What each rule takes, for people."""
+_FIELDS: Mapping[str, type[msgspec.Struct]] = {"gate": _Gate, "gate.log": _ForLogs, "gate.allow": Allowed}
+
+
+def _check_table(table: Any, path: Path, place: str = "gate", header: str = "[gate]") -> None:
+    """Raises PolicyError with the first rule that cannot be used, as the file names it."""
+    if not isinstance(table, dict):
+        raise PolicyError(f"{path}: {place} is a table, {header}, and not {_shown(table)}")
+    fields = {one.encode_name: one for one in msgspec.structs.fields(_FIELDS[place])}
+    for name, value in table.items():
+        if name not in fields:
+            near = get_close_matches(name.replace("_", "-"), fields, 1)
+            meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(fields)}"
+            raise PolicyError(f"{path}: {header} has no rule {name[:60]!r}; {meant}")
+        if isinstance(value, list) and f"{place}.{name}" in _FIELDS:
+            for number, one in enumerate(value, 1):
+                _check_table(one, path, f"{place}.{name}", f"[[{place}.{name}]] number {number}")
+            continue
+        try:
+            msgspec.convert(value, fields[name].type)
+        except msgspec.ValidationError as error:
+            raise PolicyError(f"{path}: {header}: {name} is {_EXPECTED[name]}, and not {_shown(value)}") from error
+        if name == "isolation" and value not in LEVELS:
+            raise PolicyError(f"{path}: {header}: isolation: {unknown_level(str(value), None)}")
+        if name == "order" and value not in ("search", "recorded"):
+            raise PolicyError(f"{path}: {header}: order is {_EXPECTED[name]}, and not {_shown(value)}")
+    for name, field in fields.items():
+        if field.required and name not in table:
+            raise PolicyError(f"{path}: {header} lacks {name}: {_EXPECTED[name]}")
+
+
+def _shown(value: object) -> str:
+    """A value of TOML, in short."""
+    text = repr(value) if not isinstance(value, bool) else str(value).lower()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+_LONGEST = 60

@@ -27,6 +27,11 @@ from troubadour.gate.policy import Policy, Rules
 from troubadour.model.log import LogError, TransactionId
 
 _COMMAND = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
+_IN_THE_POLICY = {
+    "name one with --isolation LEVEL": 'name one in the policy, as isolation = "snapshot"',
+    "--isolation: ": "isolation: ",
+}
+"""What the messages of an audit say of its options, and what that is where a policy has set them."""
 _OUTCOMES = {0: Outcome.PASSED, 1: Outcome.VIOLATION, 2: Outcome.UNUSABLE, 3: Outcome.UNDECIDED}
 
 
@@ -133,6 +138,8 @@ def _because(verdict: dict[str, Any] | None, messages: str, status: int) -> str:
             return f"{verdict['transactions']['committed']:,} committed, all explained"
     last = messages.strip().splitlines()
     text = last[-1].removeprefix("troubadour: ") if last else "no message"
+    for option, rule in _IN_THE_POLICY.items():
+        text = text.replace(option, rule)
     return text if status == 2 else f"the audit ended with status {status}: {text}"
 
 
@@ -145,7 +152,10 @@ def _located(finding: Finding, verdict: dict[str, Any]) -> Finding:
     core = set(verdict.get("core") or ())
     members = [one for one in log.transactions if one.id in core]
     finding = replace(
-        finding, fingerprint=fingerprint(verdict, members), formerly=former_fingerprints(verdict, members)
+        finding,
+        fingerprint=fingerprint(verdict, members),
+        formerly=former_fingerprints(verdict, members),
+        traces=tuple(dict.fromkeys(one.trace_id for one in members if one.trace_id is not None)),
     )
     place = _line_of(finding.log.files, verdict.get("failing_transaction"))
     if place is None:
