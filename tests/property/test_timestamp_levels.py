@@ -3,10 +3,12 @@ same, and the ledger has the same violations whatever the order of arrival."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -20,8 +22,10 @@ from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 from troubadour.replay import check as check_sql
 from troubadour.replay.objects import check as check_columns
+from troubadour.replay.objects.windows import explained
 from troubadour.timestamps.ledger import Ledger, Rules
 from troubadour.timestamps.offline import initial_of, ledger_of, stamped
+from troubadour.timestamps.store import Store
 
 LEVELS = ("timestamp-snapshot", "timestamp-serializable")
 
@@ -77,9 +81,14 @@ def arrived(kind: str, seeds: Iterable[int], orders: int) -> int:
                 partial(initial_of, log),
                 rules,
             )
+            store = Store()
             for place in places:
                 other.add(stamped(log, place))
+                if rng.random() < 0.5:
+                    other.settle(rng.choice([one for one in (*log.starts, *log.commits) if one >= 0] or [0]), 0, store)
             assert state(other) == state(whole), f"{kind} {seed} {places}"
+            assert sorted(map(repr, other.breaches(99).first)) == sorted(map(repr, whole.breaches(99).first))
+            store.close()
     return found
 
 
@@ -92,6 +101,41 @@ def test_arrivals_in_any_order_are_as_all_at_once(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_arrivals_in_any_order_are_as_all_at_once_of_many(kind: str) -> None:
     assert arrived(kind, range(74_000, 74_500), 4) > 200
+
+
+def by_windows(kind: str, seeds: Iterable[int], folder: Path) -> int:
+    """How many logs their windows explain, each of which the whole explains, too."""
+    path, found = folder / "log.jsonl", 0
+    for seed in seeds:
+        draft = timestamped_log(kind, seed, least=3, most=12, ties=0.1)
+        path.write_text("".join(json.dumps(line) + "\n" for line in draft.entries()))
+        log = draft.read()
+        for level in LEVELS:
+            windows = explained(path, level, random.Random(seed).randrange(1, 5))
+            if windows is None:
+                continue
+            found += 1
+            verdict = decide_objects(log, ObjectOptions(level, unobserved=True), by_sql)
+            assert verdict is not None and verdict.status is Status.CORRECT, f"{kind} {seed} at {level}"
+            assert (windows.total, windows.committed, windows.aborted) == (
+                verdict.total, verdict.committed, verdict.aborted,
+            )  # fmt: skip
+            coverage = verdict.coverage
+            assert coverage is not None and (windows.operations, windows.observed) == (
+                coverage.statements, coverage.observed,
+            )  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_windows_explain_is_correct(kind: str, tmp_path: Path) -> None:
+    assert by_windows(kind, range(75_000, 75_150), tmp_path) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_windows_explain_is_correct_of_many(kind: str, tmp_path: Path) -> None:
+    assert by_windows(kind, range(76_000, 80_000), tmp_path) > 400
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -177,7 +177,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, start: Callable[..., Any]
 
 def judge(header: RawHeader, level: str, clock: Callable[[], float]) -> ByTimestamps:
     found = LEVELS[level]
-    return ByTimestamps(header, found, Rules(serial=found.horizon.latest), 5.0, clock)
+    return ByTimestamps(header, found, Rules(serial=found.horizon.latest), 5.0, clock, records=8)
 
 
 def test_a_wrong_read_is_told_when_it_was_so_for_long_enough() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from troubadour.watch.ids import Ids
+from troubadour.watch.ids import SURE, Ids
 
 
 def test_ids_are_known_again_and_a_shared_number_is_looked_into() -> None:
@@ -23,7 +23,19 @@ def test_ids_are_known_again_and_a_shared_number_is_looked_into() -> None:
         ids.update(fresh)
         seen |= fresh
     assert len(ids) == len(seen) and asked
-    # numbers shared by two ids: -1 and -2 hash alike
-    other = Ids(lambda id: id == -1, recent=1)
-    other.update((-1,))
-    assert other.any_of((-1,)) and not other.any_of((-2,))
+
+
+def test_a_number_that_two_ids_share_is_looked_up_until_it_is_sure() -> None:
+    looked: list[object] = []
+
+    def there(id: int | str) -> bool:
+        looked.append(id)
+        return False
+
+    ids = Ids(there, recent=1)
+    ids.update((7,))
+    assert not ids.any_of((8,)) and not looked
+    assert not ids.any_of((7,)) and looked == [7]
+    sure = Ids(lambda _: True, recent=1)
+    sure.update((7,))
+    assert all(sure.any_of((7,)) for _ in range(2 * SURE)) and not sure.any_of(("7",))

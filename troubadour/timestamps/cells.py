@@ -9,9 +9,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
-from typing import Any
+from operator import eq
+from typing import Any, NamedTuple
 
-from troubadour.timestamps.visits import Visit
+from troubadour.timestamps.visits import NONE, Visit
+
+NEVER = -(2**63)
+"""Before all moments."""
 
 WAYS = 5
 """Writes of one moment whose orders are gone through; of more any order is taken to be possible."""
@@ -31,13 +35,22 @@ class Write:
         self.change, self.passed, self.certain = change, passed, certain
 
 
+class Settled(NamedTuple):
+    """What was let go of: writes, reads and writes of aborted transactions, all as tuples."""
+
+    writes: list[tuple[Any, ...]]
+    readers: list[tuple[Any, ...]]
+    dead: list[tuple[Any, ...]]
+
+
 class Versions:
     """Of one key of an object of type `kind` that holds `initial` at first (a tuple of a list, a frozenset of a set).
     `visible`: a commit at the moment of a start is seen, and equal commits take effect in the order of their
     transactions' numbers; `serial`: that also holds of a moment at which a transaction commits that reads."""
 
     __slots__ = (
-        "_flat", "_kind", "_serial", "_span", "_totals", "_visible", "commits", "initial", "readers", "vague", "writes",
+        "_flat", "_kind", "_serial", "_span", "_totals", "_visible", "commits", "dead", "floor", "initial", "readers",
+        "vague", "writes",
     )  # fmt: skip
 
     def __init__(self, kind: str, initial: Any, *, visible: bool, serial: bool = False) -> None:
@@ -46,6 +59,10 @@ class Versions:
         self.writes: list[Write] = []
         self.readers: list[Reader] = []
         """What was read of the key from outside, by moment and by the transactions' numbers."""
+        self.dead: list[Write] = []
+        """What aborted transactions would have left."""
+        self.floor = NEVER
+        """What is before this moment was settled: `initial` is what the key held then."""
         self._span = 0
         self.vague = False
         """Whether some write is not certain, or two have one commit timestamp."""
@@ -77,6 +94,80 @@ class Versions:
         self.writes.insert(place, write)
         del self._totals[place:]
         return place
+
+    def settle(self, horizon: int) -> Settled | None:
+        """Let go of what is before a moment, or of as much of that as hangs on nothing open; None: of nothing."""
+        writes, commits = self.writes, self.commits
+        if horizon <= self.floor:
+            return None
+        cut = bisect_left(commits, horizon)
+        if self.vague and self._kind != "register":
+            return None
+        while self.vague and cut and not self._stands(cut):
+            cut -= 1
+        bound = horizon if cut == len(commits) else min(horizon, commits[cut])
+        if (self.vague and not cut) or bound <= self.floor:
+            return None
+        first = bisect_left(self.readers, bound, key=_moment)
+        dead = [one for one in self.dead if one.commit < bound]
+        if not cut and not first and not dead:
+            self.floor = bound
+            return None
+        if cut:
+            self.initial = self._left_by(cut)
+        settled = Settled(
+            [(one.number, one.start, one.commit, one.change, one.passed, one.certain) for one in writes[:cut]],
+            [
+                (moment, number, visit.base, *(() if visit.own is NONE else (visit.own,)))
+                for moment, number, visit in self.readers[:first]
+            ],
+            [(one.number, one.start, one.commit, one.change, one.passed, one.certain) for one in dead],
+        )
+        del writes[:cut], commits[:cut], self.readers[:first]
+        if dead:
+            self.dead = [one for one in self.dead if one.commit >= bound]
+        self._totals, self._flat = [], []
+        self.floor = bound
+        self._look_again()
+        return settled
+
+    def _stands(self, cut: int) -> bool:
+        """Whether what a register holds after the first `cut` writes is the last of them for certain."""
+        commits = self.commits
+        tied = cut > 1 and commits[cut - 2] == commits[cut - 1]
+        return self.writes[cut - 1].certain and not tied and (cut == len(commits) or commits[cut] != commits[cut - 1])
+
+    def _left_by(self, cut: int) -> Any:
+        if self._kind == "register":
+            return self.writes[cut - 1].change
+        if self._kind != "list":
+            return self._held(cut)
+        return (*self.initial, *(one for write in self.writes[:cut] for one in write.change))
+
+    def restore(self, initial: Any, parts: Iterable[Settled]) -> None:
+        """Have settled parts again, in the order in which they were; `initial` is what the key held before them."""
+        for settled in reversed([*parts]):
+            writes = [Write(*one[:5], certain=one[5]) for one in settled[0]]
+            self.writes[:0] = writes
+            self.commits[:0] = [one.commit for one in writes]
+            self.dead[:0] = [Write(*one[:5], certain=one[5]) for one in settled[2]]
+            readers: list[Reader] = []
+            for moment, number, base, *own in settled[1]:
+                visit = Visit()
+                visit.base, visit.own = base, own[0] if own else NONE
+                readers.append((moment, number, visit))
+            self.readers[:0] = readers
+        self.initial, self.floor = initial, NEVER
+        self._totals, self._flat = [], []
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """What follows from all writes."""
+        commits = self.commits
+        self.vague = not all(one.certain for one in self.writes) or (
+            not self._visible and any(map(eq, commits, commits[1:]))
+        )
+        self._span = max((one.commit - one.start for one in self.writes), default=0)
 
     def _follows(self, one: Write, other: Write) -> bool:
         if self._visible:

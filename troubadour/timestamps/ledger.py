@@ -7,6 +7,7 @@ between its version of a key and the next one. Does not know files, nor what is 
 
 from __future__ import annotations
 
+import marshal
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,12 @@ from typing import Any, NamedTuple
 
 from troubadour.model.breaches import SHOWN, Axiom, Breach, Breaches, Writer
 from troubadour.model.log import TransactionId
-from troubadour.timestamps.cells import Versions, Write
+from troubadour.timestamps.cells import NEVER, Settled, Versions, Write
+from troubadour.timestamps.store import Named, Store
 from troubadour.timestamps.visits import NONE, Cell, Done, Visit, visits_of
+
+BLOCK = 1024
+"""Transactions of which it is settled at once who they are."""
 
 Initial = Callable[[Cell], Any]
 """What a key holds at first."""
@@ -78,7 +83,15 @@ class Ledger:
         self.unplaced = 0
         self.mixed: set[str | int] = set()
         """Sessions of which some transactions have numbers and others have not."""
-        self._dead: dict[Cell, list[Write]] = {}
+        self.records = 0
+        """Versions and reads that are in memory."""
+        self.reloads = 0
+        """Keys that were settled and taken back, as something came for what they held then."""
+        self._store: Store | None = None
+        self._blocks = 0
+        """Blocks of `known` that were settled."""
+        self._cut: set[str | int] = set()
+        """Sessions of which a part is settled."""
 
     def add(self, one: Stamped) -> list[Flip]:
         """Take a transaction; the reads of others, and of its own, that are right or wrong now."""
@@ -88,7 +101,7 @@ class Ledger:
         if one.status == "aborted":
             for cell, visit in visits.items():
                 if visit.change is not NONE:
-                    self._dead.setdefault(cell, []).append(_write(one, visit, one.start or 0, one.commit or 0))
+                    self._of(cell).dead.append(_write(one, visit, one.start or 0, one.commit or 0))
             return []
         certain = one.status == "committed"
         flips: list[Flip] = []
@@ -96,10 +109,14 @@ class Ledger:
         start = commit if one.start is None else one.start
         moment = one.commit if serial else one.start
         cells = self.versions
+        least = commit if serial else start
+        self.records += len(visits)
         for cell, visit in visits.items():
             versions = cells.get(cell)
             if versions is None:
                 versions = self._of(cell)
+            if least is not None and least < versions.floor:
+                self._restore(cell, versions)
             if visit.change is not NONE and commit is not None and start is not None:
                 place = versions.add(Write(number, start, commit, visit.change, visit.passed, certain=certain))
                 if not serial:
@@ -127,6 +144,61 @@ class Ledger:
             versions = self.versions[cell] = Versions(
                 self._types[cell[0]], self._initial(cell), visible=rules.visible, serial=rules.serial
             )
+            head = None if self._store is None else self._store.head(marshal.dumps(cell))
+            if head is not None:
+                versions.initial, versions.floor = head
+        return versions
+
+    def settle(self, horizon: int, kept: int, store: Store) -> None:
+        """Move what is before a moment to disk, of which nothing more may come to hang, and who was who but for the
+        last `kept` transactions. What comes for it all the same has it again."""
+        self._store = store
+        parts: list[Named] = []
+        heads: list[Named] = []
+        self.records = 0
+        for cell, versions in [*self.versions.items()]:
+            settled = versions.settle(horizon)
+            name = marshal.dumps(cell)
+            if settled is not None:
+                parts.append((name, tuple(settled)))
+            if not versions.commits and not versions.readers and not versions.dead:
+                heads.append((name, (versions.initial, versions.floor)))
+                del self.versions[cell]
+            self.records += len(versions.commits) + len(versions.readers)
+        for session, mine in self.sessions.items():
+            cut = next((at for at, one in enumerate(mine) if one[3] >= horizon), len(mine)) - 1
+            if cut > 0:
+                tops = self._tops[session]
+                parts.append((marshal.dumps(session), (mine[:cut], tops[:cut])))
+                del mine[:cut], tops[:cut]
+                self._cut.add(session)
+        store.put(parts, heads)
+        while (self._blocks + 1) * BLOCK <= max(self.known, default=0) + 1 - kept:
+            first = self._blocks * BLOCK
+            store.put_block(self._blocks, [self.known.pop(number) for number in range(first, first + BLOCK)])
+            self._blocks += 1
+
+    def _restore(self, cell: Cell, versions: Versions) -> None:
+        assert self._store is not None
+        self.reloads += 1
+        parts = self._store.take(marshal.dumps(cell))
+        versions.restore(self._initial(cell), (Settled(*part) for part in parts))
+        self.records += sum(len(part[0]) + len(part[1]) for part in parts)
+
+    def of(self, number: int) -> tuple[TransactionId, int | None, int | None]:
+        """The id of a transaction, its start and its commit."""
+        found = self.known.get(number)
+        if found is None:
+            assert self._store is not None
+            id, start, commit = self._store.block(number // BLOCK)[number % BLOCK]
+            return id, start, commit
+        return found
+
+    def _whole(self, cell: Cell) -> Versions:
+        """A key with all that was settled of it."""
+        versions = self._of(cell)
+        if versions.floor != NEVER:
+            self._restore(cell, versions)
         return versions
 
     def _once_more(self, cell: Cell, versions: Versions, place: int) -> Iterator[Flip]:
@@ -150,6 +222,12 @@ class Ledger:
         if mine and (mine[0][4] is None) != (one.sno is None):
             self.mixed.add(one.session)
         entry = rank, one.number, one.start, commit, one.sno
+        if one.session in self._cut and entry < mine[0]:
+            assert self._store is not None
+            self._cut.discard(one.session)
+            for some, of_them in reversed(self._store.take(marshal.dumps(one.session))):
+                mine[:0] = some
+                self._tops[one.session][:0] = of_them
         place = bisect_left(mine, entry)
         mine.insert(place, entry)
         tops = self._tops.setdefault(one.session, [])
@@ -193,7 +271,7 @@ class Ledger:
         return Breaches(self.count(), tuple(breach() for _, breach in found[:shown]), by_axiom)
 
     def _end(self, number: int) -> int:
-        _, start, commit = self.known[number]
+        _, start, commit = self.of(number)
         return commit if commit is not None else start if start is not None else 0
 
     def _all(self) -> Iterator[tuple[int, Callable[[], Breach]]]:
@@ -212,14 +290,14 @@ class Ledger:
     def _breach(
         self, axiom: Axiom, number: int, cell: Cell | None, expected: Any, observed: Any, **more: Any
     ) -> Breach:
-        id, start, commit = self.known[number]
+        id, start, commit = self.of(number)
         name = None if cell is None else self._names[cell[0]]
         key = None if cell is None else cell[1]
         return Breach(axiom, id, name, key, _plain(expected), _plain(observed), start, commit, **more)
 
     def writer(self, number: int) -> Writer:
         """A transaction with its interval."""
-        return Writer(*self.known[number])
+        return Writer(*self.of(number))
 
     def type_of(self, cell: Cell) -> str:
         """The type of a key's object."""
@@ -228,7 +306,7 @@ class Ledger:
     def of_session(self, number: int, before_it: int | None = None) -> Breach:
         """A transaction that started before its session's last commit (or another one `before_it`)."""
         before = self.writer(self.late[number] if before_it is None else before_it)
-        _, start, _ = self.known[number]
+        _, start, _ = self.of(number)
         return self._breach("SESSION", number, None, before.commit, start, expected_writer=before)
 
     def of_gap(self, number: int) -> Breach:
@@ -248,14 +326,14 @@ class Ledger:
 
     def of_read(self, number: int, cell: Cell) -> Breach:
         """A read that is of no version that it may be of."""
+        versions = self._whole(cell)
         moment, visit = self.reader(number, cell)
-        versions = self._of(cell)
         expected, last = versions.expected(moment, number)
         if visit.own is not NONE:
             expected = expected | visit.own
         origin, writer = versions.origin(moment, visit, number)
         if writer is None and origin == "nothing":
-            dead = next((one for one in self._dead.get(cell, ()) if self._left(one, cell, visit.base)), None)
+            dead = next((one for one in versions.dead if self._left(one, cell, visit.base)), None)
             origin, writer = ("nothing", None) if dead is None else ("aborted", dead)
         return self._breach(
             "EXT",
@@ -270,10 +348,10 @@ class Ledger:
 
     def reader(self, number: int, cell: Cell) -> tuple[int, Visit]:
         """The moment of a read, and what it told."""
-        _, start, commit = self.known[number]
+        _, start, commit = self.of(number)
         moment = commit if self._rules.serial else start
         assert moment is not None
-        return moment, self.versions[cell].reader(moment, number)
+        return moment, self._whole(cell).reader(moment, number)
 
     def _left(self, write: Write, cell: Cell, value: Any) -> bool:
         match self._types[cell[0]]:

@@ -22,12 +22,14 @@ from troubadour.formats.entries import (
     RawHeader,
     RawRows,
     RawTransaction,
+    id_of,
     read_header,
     read_transaction,
 )
 from troubadour.isolation.levels import LEVELS
+from troubadour.model.log import TransactionId
 from troubadour.timestamps.ledger import Rules
-from troubadour.watch.judging import ByAudits, ByTimestamps, Event
+from troubadour.watch.judging import RECORDS, ByAudits, ByTimestamps, Event
 from troubadour.watch.sources import Batch, Gone, Growing, Piped, Posted, Source
 
 STATUS = 5.0
@@ -37,6 +39,8 @@ KEPT = 1.0
 """Seconds between two notes of how far it is, for another run to go on from."""
 
 _PAUSE = 0.05
+_PER_MIB = 1000
+"""Versions and reads that are kept for each MiB of memory, which takes thrice as many."""
 
 _METRICS = (
     ("transactions_total", "transactions", "counter", "Transactions so far."),
@@ -116,6 +120,7 @@ class Following:
         self.stopped = False
         self._numbers = itertools.count()
         self._header: RawHeader | None = None
+        self._told = self._noted = self._grown = 0.0
         self._goes_on: dict[int, int] = {}
         self.sources: list[Source] = []
         noted = self._resumed()
@@ -144,9 +149,31 @@ class Following:
         """What messages call the copies."""
         return {str(one.path): one.name for one in self.segments}
 
+    def _meanwhile(self) -> Iterator[Event]:
+        """What is to be told and noted from time to time, whether lines come or not."""
+        yield from self._due()
+        now = time.monotonic()
+        if now - self._told >= STATUS:
+            self._told = now
+            quiet = now - self._grown
+            yield {**self._status(), **({"idle": round(quiet, 1)} if quiet >= STATUS else {})}
+            yield from self._within_memory()
+        if now - self._noted >= KEPT:
+            self._noted = now
+            self._note()
+
+    @property
+    def hopeful(self) -> str | None:
+        """The level by timestamps at which nothing is wrong so far; None where something is, at others, and where more
+        is asked than the timestamps say."""
+        judge, rules = self._judge, self._plan.rules
+        if not isinstance(judge, ByTimestamps) or rules.visible or rules.gaps or judge.ledger.count():
+            return None
+        return judge.level.name
+
     def run(self) -> Iterator[Event]:
         """Follow until the log ends; what is to be told. Raises Unusable."""
-        told = noted = grown = time.monotonic()
+        self._told = self._noted = self._grown = time.monotonic()
         ports = [one.port for one in self.sources if isinstance(one, Posted)]
         yield {**self._status(), **({"listening": ports[0]} if ports else {})}
         while not self.stopped:
@@ -154,22 +181,13 @@ class Following:
             for source in self.sources:
                 for batch in self._read(source):
                     progressed = True
+                    self._grown = time.monotonic()
                     yield from self._take(batch, source.name)
-                    yield from self._due()
-            yield from self._due()
-            now = time.monotonic()
-            grown = now if progressed else grown
-            if now - told >= STATUS:
-                told = now
-                quiet = now - grown
-                yield {**self._status(), **({"idle": round(quiet, 1)} if quiet >= STATUS else {})}
-            if now - noted >= KEPT:
-                noted = now
-                self._note()
-            yield from self._within_memory()
+                    yield from self._meanwhile()
+            yield from self._meanwhile()
             if all(map(self._is_over, self.sources)):
                 break
-            if self._plan.idle is not None and now - grown >= self._plan.idle:
+            if self._plan.idle is not None and time.monotonic() - self._grown >= self._plan.idle:
                 break
             if not progressed:
                 time.sleep(_PAUSE)
@@ -210,6 +228,8 @@ class Following:
 
     def forget(self) -> None:
         """Let go of all that is in memory."""
+        if isinstance(self._judge, ByTimestamps):
+            self._judge.close()
         self._judge = None
 
     def finished(self) -> None:
@@ -323,7 +343,24 @@ class Following:
             self._by_audits()
         else:
             rules = replace(self._plan.rules, serial=level.horizon.latest)
-            self._judge = ByTimestamps(header, level, rules, self._plan.patience)
+            self._judge = ByTimestamps(
+                header, level, rules, self._plan.patience, there=self._has, records=self._records(), folder=self._folder
+            )
+
+    def _records(self) -> int:
+        """How many versions and reads to keep in memory."""
+        if self._plan.memory is None:
+            return RECORDS
+        return max(10_000, min(RECORDS, (self._plan.memory - 80) * _PER_MIB))
+
+    def _has(self, id: TransactionId) -> bool:
+        """Whether a copy has a transaction of this id."""
+        for segment in self.segments:
+            if segment.path.exists():
+                with segment.path.open("rb") as file:
+                    if any(id_of(line) == id and type(id_of(line)) is type(id) for line in file):
+                        return True
+        return False
 
     def _by_audits(self) -> ByAudits:
         options = [] if self._plan.isolation is None else ["--isolation", self._plan.isolation]

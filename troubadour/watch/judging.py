@@ -5,17 +5,20 @@ Nothing of it is the verdict, which the audit of the whole log gives. Does not k
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from troubadour.formats.entries import BadEntry, RawHeader, RawTransaction
 from troubadour.formats.objects.initial import ObjectInitial
@@ -26,11 +29,15 @@ from troubadour.model.breaches import Breach
 from troubadour.model.log import TransactionId
 from troubadour.model.objects import KINDS, MISSING, READ
 from troubadour.timestamps.ledger import Flip, Ledger, Rules, Stamped
+from troubadour.timestamps.store import Store
 from troubadour.timestamps.visits import Cell, Done
 from troubadour.watch.ids import Ids
 
 Event = dict[str, Any]
 _KIND = {name: number for number, name in enumerate(KINDS)}
+RECORDS = 400_000
+"""Versions and reads that are kept in memory: about 150 MiB."""
+
 _SINGLE = frozenset(("register", "counter"))
 """Types of objects of which a read shows one value."""
 
@@ -47,17 +54,25 @@ class ByTimestamps:
         patience: float,
         clock: Callable[[], float] = time.monotonic,
         there: Callable[[TransactionId], bool] = lambda _: True,
+        records: int = RECORDS,
+        folder: Path | None = None,
     ) -> None:
-        """`there` tells whether an id stands in the lines so far; it is asked where that is likely."""
+        """`there` tells whether an id stands in the lines so far; it is asked where that is likely. Beyond so many
+        `records` what is old is moved to a file in `folder`."""
         assert header.objects is not None
         self._reader = ObjectLogReader(header)
         self._initial: ObjectInitial = self._reader.initial(header)
         self._types = tuple(header.objects.values())
         self._names = {name: number for number, name in enumerate(header.objects)}
-        self._level, self._patience, self._clock = level, patience, clock
+        self.level, self._patience, self._clock = level, patience, clock
         self.ledger = Ledger(self._types, tuple(header.objects), self._first, rules)
         self._pending: dict[tuple[int, Cell], float] = {}
         self._ids = Ids(there)
+        self._records = self._most = records
+        self._folder = folder
+        self._store: Store | None = None
+        self._commits = array("q")
+        """Of the transactions that are in memory."""
         self._intents: dict[TransactionId, RawTransaction] = {}
         self._latest: dict[str | int, int] = {}
         self._faults_told = self._conflicts_told = 0
@@ -80,7 +95,7 @@ class ByTimestamps:
             return
         writes = any(one[0] != "r" for one in raw.ops or ())
         if raw.status == "committed" and writes:
-            missing = self._level.missing_timestamp(raw.start, raw.commit)
+            missing = self.level.missing_timestamp(raw.start, raw.commit)
             if missing is not None:
                 raise BadEntry(f"it writes, and has no {missing!r} timestamp", transaction=raw.id)
         self._ids.update((raw.id,))
@@ -97,7 +112,7 @@ class ByTimestamps:
             return None
         for one in entries:
             if ((one.start == MISSING or one.commit == MISSING) and one.status != "aborted") or (
-                one.isolation is not None and one.isolation != self._level.name
+                one.isolation is not None and one.isolation != self.level.name
             ):
                 return None
         self._ids.update(ids)
@@ -135,6 +150,8 @@ class ByTimestamps:
         """Put a transaction among the others; what is to be told."""
         self.transactions += 1
         ledger = self.ledger
+        if one.commit is not None:
+            self._commits.append(one.commit)
         if one.session is not None and one.commit is not None:
             before = self._latest.get(one.session)
             if before is None or before <= one.commit:
@@ -157,6 +174,26 @@ class ByTimestamps:
             or len(ledger.late) > len(self._sessions_told)
         ):
             yield from self._certain()
+        if ledger.records > self._most:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Move what is older than half of the transactions in memory to disk."""
+        if self._store is None:
+            self._store = Store(self._folder)
+        commits = np.frombuffer(self._commits, np.int64)
+        horizon = int(np.partition(commits, len(commits) // 2)[len(commits) // 2])
+        newer = commits[commits >= horizon]
+        self.ledger.settle(horizon, len(newer), self._store)
+        self._commits = array("q", newer.tobytes())
+        # what hangs on something open stays
+        self._most = max(self._records, 2 * self.ledger.records)
+        gc.collect(1)
+
+    def close(self) -> None:
+        """Let go of what is on disk."""
+        if self._store is not None:
+            self._store.close()
 
     def _flipped(self, number: int, flips: list[Flip]) -> Iterator[Event]:
         now = self._clock()
@@ -171,7 +208,7 @@ class ByTimestamps:
             name, key = self._named(flip.cell)
             yield {
                 "kind": "flip",
-                "transaction": self.ledger.known[flip.number][0],
+                "transaction": self.ledger.of(flip.number)[0],
                 "object": name,
                 "key": key,
                 "wrong": flip.wrong,
@@ -225,6 +262,8 @@ class ByTimestamps:
             "pending": len(self._pending),
             "flips": self.flips,
             "late": self.late,
+            "settled": 0 if self._store is None else self._store.parts,
+            "reloaded": self.ledger.reloads,
         }
 
     def _named(self, cell: Cell) -> tuple[str, Any]:
