@@ -21,6 +21,7 @@ from sql_semantics.frontend.definitions.transient import completes_table, define
 from sql_semantics.frontend.hidden import hidden_reaches, with_hidden
 from sql_semantics.frontend.names.refusals import (
     changes_index,
+    changes_view,
     drops_type,
     is_definition,
     names_anew,
@@ -46,6 +47,7 @@ __all__ = [
     "beginning",
     "bind",
     "changes_index",
+    "changes_view",
     "completes_table",
     "defines_table",
     "dropped_indexes",

@@ -343,6 +343,7 @@ MYSQL = Rules(
         merge=False,
         truncate="none",
         returning_in_all_products=False,
+        writes_through_views=False,
         returning_takes_subqueries=False,
         returning_old_and_new=False,
         returning_sees_joined=False,

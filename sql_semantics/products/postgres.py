@@ -341,6 +341,7 @@ POSTGRES = Rules(
         merge=True,
         truncate="with others",
         returning_in_all_products=True,
+        writes_through_views=True,
         returning_takes_subqueries=True,
         returning_old_and_new=True,
         returning_sees_joined=True,

@@ -324,6 +324,7 @@ SQLITE = Rules(
         merge=False,
         truncate="none",
         returning_in_all_products=True,
+        writes_through_views=False,
         returning_takes_subqueries=False,
         returning_old_and_new=False,
         returning_sees_joined=False,

@@ -11,6 +11,7 @@ import pytest
 
 from sql_semantics.errors import SchemaError, SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
+from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, free_errors
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
@@ -205,6 +206,36 @@ def test_a_view_is_a_query() -> None:
     for write in ("DELETE FROM tens", "UPDATE tens SET id = 1", "INSERT INTO tens VALUES (1, 2)"):
         with pytest.raises(Unsupported, match="write to a view"):
             made.run(write)
+
+
+SHOWN = "CREATE VIEW shown (amount, id) AS SELECT v, id FROM u WHERE k = 10"
+
+
+def test_a_write_to_a_simple_view_is_one_to_its_table() -> None:
+    made = Database(Dialect("postgres", collation="C"), (*SCHEMA, SHOWN))
+    made.view = MemoryView({"t": T, "u": U})
+    made.run("UPDATE shown SET amount = amount + 1 WHERE id > 1")
+    made.run("INSERT INTO shown VALUES (7, 4)")
+    assert sorted(made.rows("SELECT * FROM u")) == [(1, 10, 100), (2, 10, 201), (3, 30, 300), (4, None, 7)]
+    assert made.rows("DELETE FROM shown RETURNING *") == [(100, 1), (201, 2)]
+    for hidden in ("UPDATE shown SET k = 1", "DELETE FROM shown WHERE k = 1", "INSERT INTO shown (v) VALUES (1)"):
+        with pytest.raises(SqlError, match="42703"):
+            made.run(hidden)
+
+
+@pytest.mark.parametrize(
+    "apart",
+    [
+        "CREATE RULE r AS ON DELETE TO shown DO INSTEAD NOTHING",
+        "ALTER VIEW shown ALTER COLUMN id SET DEFAULT 3",
+        "ALTER VIEW shown SET (check_option = local)",
+    ],
+)
+def test_a_view_with_writes_of_its_own_is_only_read(apart: str) -> None:
+    tables = read_schema((*SCHEMA, SHOWN, apart), Dialect("postgres"), lenient=True)
+    bind("SELECT * FROM shown", None, Catalog(tables), Dialect("postgres"))
+    with pytest.raises(Unsupported, match="write to a view"):
+        bind("DELETE FROM shown", None, Catalog(tables), Dialect("postgres"))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from sql_semantics.frontend import (
     changes_index,
+    changes_view,
     completes_table,
     defines_table,
     drops_type,
@@ -80,7 +81,7 @@ def alterations_of(log: Log) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-_CHANGES = (completes_table, changes_index, drops_type, names_anew)
+_CHANGES = (completes_table, changes_index, changes_view, drops_type, names_anew)
 
 
 def others_of(log: Log) -> tuple[str, ...]:

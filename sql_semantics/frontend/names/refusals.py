@@ -48,6 +48,13 @@ _TRIGGER = re.compile(
     rf"((?:INSERT|UPDATE|DELETE|TRUNCATE)\b.*?)\bON\s+{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
+_VIEW_WRITES = re.compile(
+    rf"{_COMMENTS}(?:ALTER\s+VIEW\s+(?:IF\s+EXISTS\s+)?{_NAME}\s+(?:ALTER|SET\s*\()"
+    rf"|CREATE\s+(?:OR\s+REPLACE\s+)?RULE\s+{_NAME}\s+AS\s+ON\s+(?:INSERT|UPDATE|DELETE)\s+TO\s+{_NAME})",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What changes, of a view, what is written through it alone: a default, an option, a rule."""
+_ALTER_VIEW = re.compile(rf"{_COMMENTS}ALTER\s+VIEW\s+(?:IF\s+EXISTS\s+)?{_NAME}", re.IGNORECASE | re.DOTALL)
 _TYPE = re.compile(rf"{_COMMENTS}CREATE\s+(?:TYPE|DOMAIN)\b", re.IGNORECASE | re.DOTALL)
 _ELSEWHERE = re.compile(
     rf"{_COMMENTS}(?:CREATE|ALTER|DROP)\s+(?:OR\s+REPLACE\s+)?(?:EVENT|OPERATOR|CAST|CONVERSION|TRANSFORM)\b",
@@ -156,6 +163,11 @@ def refuse_definition(text: str, tables: dict[str, Table], dialect: Dialect, con
         return True  # no type of that name is known, so that whatever uses it is refused itself
     if _ELSEWHERE.match(text):
         return False
+    written = _VIEW_WRITES.match(text)
+    view = tables.get(_folded(written[1] or written[3], dialect)) if written is not None else None
+    if view is not None and view.query is not None:
+        forbid(view.name, ("insert", "update", "delete"), construct, tables)
+        return True
     created = _TABLE.match(text)
     match = created or _ALTER.match(text) or _INDEX.match(text)
     if match is None:
@@ -214,6 +226,7 @@ def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> Non
         return
     match = _ALTER.match(text) or _RENAME.match(text)
     if match is None:
+        _refuse_altered_view(text, tables, dialect)
         return
     name = _folded(match[1], dialect)
     construct = f"ALTER TABLE of {name} in a transaction"
@@ -232,6 +245,19 @@ def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> Non
         tables[used] = Table(used, (), refused=construct)
 
 
+def _refuse_altered_view(text: str, tables: dict[str, Table], dialect: Dialect) -> None:
+    """Take a view that a logged statement changes out of use, or writes through it where nothing else is changed."""
+    match = _ALTER_VIEW.match(text)
+    name = "" if match is None else _folded(match[1], dialect)
+    if name not in tables:
+        return
+    construct = f"ALTER VIEW of {name} in a transaction"
+    if _VIEW_WRITES.match(text):
+        forbid(name, ("insert", "update", "delete"), construct, tables)
+    else:
+        put_out_of_use(name, construct, tables)
+
+
 def renames_table(text: str) -> bool:
     """Whether a statement gives a table another name."""
     return _RENAME.match(beginning(text)) is not None
@@ -243,6 +269,11 @@ def names_anew(text: str) -> bool:
 
 
 _NAMED_ANEW = re.compile(r"RENAME\s+TABLE\b", re.IGNORECASE)
+
+
+def changes_view(text: str) -> bool:
+    """Whether a statement alters a view."""
+    return _ALTER_VIEW.match(text) is not None
 
 
 def changes_index(text: str) -> bool:

@@ -234,16 +234,23 @@ class Scope:
     outer: Scope | None = None
     lenient: bool = False
 
-    def add(self, alias: str, table: Table, dialect: Dialect, *, absent: bool = False) -> None:
-        """Append a table's columns; `absent`: there may be no row, which is NULL then, and no row of NULLs. Raises
-        SqlError for a name used twice."""
+    def add(
+        self, alias: str, table: Table, dialect: Dialect, *, absent: bool = False, shown: Sequence[int] | None = None
+    ) -> None:
+        """Append a table's columns; `absent`: there may be no row, which is NULL then, and no row of NULLs. `shown`:
+        the places of the columns that are seen, as through a view. Raises SqlError for a name used twice."""
         columns = tuple(
-            (item.name, Column(self.width + place, item.type, item.name)) for place, item in enumerate(table.columns)
+            (
+                table.columns[place].name,
+                Column(self.width + place, table.columns[place].type, table.columns[place].name),
+            )
+            for place in (range(len(table.columns)) if shown is None else shown)
         )
         key = key_column(table, dialect.rules.text.key_name, dialect)
-        self.add_tables([ScopeTable(alias, columns, row=row_type(table), extended=absent, key=key)], dialect)
+        row = row_type(table) if shown is None else None
+        self.add_tables([ScopeTable(alias, columns, row=row, extended=absent, key=key)], dialect)
         self.groups.append(list(columns))
-        self.width += len(columns)
+        self.width += len(table.columns)
 
     def add_tables(self, tables: Sequence[ScopeTable], dialect: Dialect) -> None:
         """Append names for qualified columns. Raises SqlError for a name used twice."""

@@ -50,13 +50,19 @@ def find_table(name: str, tables: Mapping[str, Table], dialect: Dialect) -> Tabl
 
 
 def aliased_table(node: Node, context: Context) -> tuple[Table, str]:
-    """A stored table and the name that qualifies its columns."""
+    """A stored table and the name that qualifies its columns. Raises Unsupported for a view."""
+    table, alias = aliased_relation(node, context)
+    if table.query is not None:
+        raise Unsupported("write to a view")
+    return table, alias
+
+
+def aliased_relation(node: Node, context: Context) -> tuple[Table, str]:
+    """A table or view that is written to, and the name that qualifies its columns."""
     name = table_name(node, context.dialect, "alias")
     if name.upper() in context.dialect.rules.text.write_modifiers:
         raise Unsupported(name.upper())
     table = find_table(name, context.catalog.tables, context.dialect)
-    if table.query is not None:
-        raise Unsupported("write to a view")
     alias = node.args.get("alias")
     if alias is None:
         return table, name

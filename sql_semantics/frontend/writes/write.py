@@ -32,6 +32,7 @@ from sql_semantics.frontend.writes.identity import given_value
 from sql_semantics.frontend.writes.joined import bind_joined_delete, bind_joined_update, joins
 from sql_semantics.frontend.writes.listed import bind_listed
 from sql_semantics.frontend.writes.unmodelled import stored_value
+from sql_semantics.frontend.writes.views import WriteTarget, write_target
 from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Variable
 from sql_semantics.ir.queries import OrderKey, OutputColumn
 from sql_semantics.ir.schema import Table, TableColumn
@@ -40,43 +41,36 @@ from sql_semantics.ir.walks.traverse import can_raise, has_queries
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS
 
 
-def _row_scope(table: Table, alias: str, context: Context) -> Scope:
-    scope = Scope()
-    scope.add(alias, table, context.dialect)
-    return scope
-
-
-def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[OutputColumn, ...] | None:
+def _returning(node: Node, target: WriteTarget, context: Context) -> tuple[OutputColumn, ...] | None:
     """RETURNING over the row, the old row and the new row (PostgreSQL 18 names the latter two OLD and NEW)."""
     clause = node.args.get("returning")
     if clause is None:
         return None
     rules = context.dialect.rules.writes
     if not rules.returning_in_all_products:
-        return _returning_in_mariadb(node, clause, table, alias, context)
+        return _returning_in_mariadb(node, clause, target, context)
     only(clause, "expressions")
     if not rules.returning_takes_subqueries and clause.find(exp.Query) is not None:
         raise Unsupported(f"subquery in RETURNING in {context.dialect.name}")
-    scope = _row_scope(table, alias, context)
+    scope = target.scope(context)
     if rules.returning_old_and_new:
         absent = {"old": exp.Insert, "new": exp.Delete}
         for name in absent:
-            if name != alias:
-                scope.add(name, table, context.dialect, absent=isinstance(node, absent[name]))
+            if name != target.alias:
+                missing = isinstance(node, absent[name])
+                scope.add(name, target.table, context.dialect, absent=missing, shown=target.shown)
                 scope.hide_last()
             else:
-                scope.width += len(table.columns)
+                scope.width += len(target.table.columns)
     return output_columns(clause.expressions, Binder(context, scope, "RETURNING"))[0]
 
 
-def _returning_in_mariadb(
-    node: Node, clause: Node, table: Table, alias: str, context: Context
-) -> tuple[OutputColumn, ...]:
+def _returning_in_mariadb(node: Node, clause: Node, target: WriteTarget, context: Context) -> tuple[OutputColumn, ...]:
     """INSERT, REPLACE and DELETE have it in MariaDB, and nothing in MySQL."""
     if isinstance(node, exp.Update) or context.dialect.product == "mysql":
         raise Unsupported("RETURNING in MySQL")
     only(clause, "expressions")
-    outputs = output_columns(clause.expressions, Binder(context, _row_scope(table, alias, context), "RETURNING"))[0]
+    outputs = output_columns(clause.expressions, Binder(context, target.scope(context), "RETURNING"))[0]
     if any(has_queries(output.expression) or can_raise(output.expression) for output in outputs):
         raise Unsupported("a subquery, or an expression that may fail, in RETURNING in mysql")
     return outputs
@@ -143,11 +137,12 @@ def _values_rows(
     return tuple(rows)
 
 
-def _implied(table: Table, context: Context) -> list[int]:
+def _implied(target: WriteTarget, context: Context) -> list[int]:
     """The columns that an INSERT without a column list gives values for: in SQLite the generated ones are not among
     them."""
-    fills = context.dialect.rules.writes.fills_generated_columns
-    return [place for place, column in enumerate(table.columns) if column.generated is None or fills]
+    columns, fills = target.table.columns, context.dialect.rules.writes.fills_generated_columns
+    places = range(len(columns)) if target.shown is None else target.shown
+    return [place for place in places if columns[place].generated is None or fills]
 
 
 def _with_open_identities(table: Table) -> Table:
@@ -165,18 +160,19 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
     `overriding` OVERRIDING SYSTEM VALUE."""
     rules = context.dialect.rules.writes
     only(node, "this", "expression", "default", "returning", "conflict", *_WORDS[rules.insert_alternatives])
-    target = node.this
-    listed = isinstance(target, exp.Schema) and bool(target.expressions)
-    if isinstance(target, exp.Schema):
-        only(target, "this", "expressions")
-        columns = list(target.expressions)
-        target = target.this
+    named = node.this
+    listed = isinstance(named, exp.Schema) and bool(named.expressions)
+    if isinstance(named, exp.Schema):
+        only(named, "this", "expressions")
+        columns = list(named.expressions)
+        named = named.this
     else:
         columns = []
-    table, alias = aliased_table(target, context)
+    target = write_target(named, context)
     if overriding:
-        table = _with_open_identities(table)
-    positions = [column_position(item, table, context) for item in columns] if listed else _implied(table, context)
+        target = dataclasses.replace(target, table=_with_open_identities(target.table))
+    table, alias = target.table, target.alias
+    positions = [column_position(item, table, context) for item in columns] if listed else _implied(target, context)
     if len(set(positions)) < len(positions):
         state = rules.repeated_column_error
         if state is None:
@@ -188,12 +184,14 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         if not rules.insert_row_alias:
             raise Unsupported("a row alias")
         only(row_alias, "this")
+    if target.shown is not None and node.args.get("conflict") is not None:
+        raise Unsupported("ON CONFLICT in a write to a view")
     conflict = bind_conflict(node, table, alias, context, row_alias, replace)
     if node.args.get("default"):
         if body is not None or listed:
             raise Unsupported("DEFAULT VALUES with columns")
         row = tuple(given_default(column, context) for column in table.columns)
-        return Insert(table.name, (row,), None, (), _returning(node, table, alias, context), conflict)
+        return Insert(table.name, (row,), None, (), _returning(node, target, context), conflict)
     if isinstance(body, exp.Values):
         missing = None if conflict is None else "INSERT with a conflict clause"
         binder = Binder(context, Scope(lenient=rules.values_see_columns), "VALUES")
@@ -202,7 +200,7 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         if context.listing is not None:
             all_rows = bind_listed(context.listing, body, rows, positions, table, binder)
             rows = all_rows.one_of_each()
-        return Insert(table.name, rows, None, (), _returning(node, table, alias, context), conflict, all_rows)
+        return Insert(table.name, rows, None, (), _returning(node, target, context), conflict, all_rows)
     if body is None:
         raise Unsupported("INSERT from something else than VALUES or a query")
     query = bind_query(body, context, [table.columns[place].type for place in positions])
@@ -220,7 +218,7 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         row_of[place] if place in row_of else given_default(column, context, otherwise="INSERT ... SELECT")
         for place, column in enumerate(table.columns)
     )
-    return Insert(table.name, (), query, from_query, _returning(node, table, alias, context), conflict)
+    return Insert(table.name, (), query, from_query, _returning(node, target, context), conflict)
 
 
 def bind_update(node: Node, context: Context) -> Update | JoinedWrite:
@@ -229,13 +227,13 @@ def bind_update(node: Node, context: Context) -> Update | JoinedWrite:
         return bind_joined_update(node, context)
     rules = context.dialect.rules.writes
     only(node, "this", "expressions", "where", "returning", *(_PICKING if rules.orders_writes else ()))
-    table, alias = aliased_table(node.this, context)
-    scope = _row_scope(table, alias, context)
+    target = write_target(node.this, context)
+    table, scope = target.table, target.scope(context)
     binder = Binder(context, scope, "UPDATE")
-    assignments = bind_assignments(node.expressions, table, alias, binder)
+    assignments = bind_assignments(node.expressions, table, target.alias, binder)
     order, limit = _picked(node, scope, context)
     return Update(
-        table.name, assignments, _where(node, scope, context), _returning(node, table, alias, context),
+        table.name, assignments, target.narrowed(_where(node, scope, context)), _returning(node, target, context),
         rules.assigns_in_sequence, order, limit,
     )  # fmt: skip
 
@@ -245,10 +243,11 @@ def bind_delete(node: Node, context: Context) -> Delete | JoinedWrite:
     if joins(node):
         return bind_joined_delete(node, context)
     only(node, "this", "where", "returning", *(_PICKING if context.dialect.rules.writes.orders_writes else ()))
-    table, alias = aliased_table(node.this, context)
-    scope = _row_scope(table, alias, context)
+    target = write_target(node.this, context)
+    scope = target.scope(context)
     order, limit = _picked(node, scope, context)
-    return Delete(table.name, _where(node, scope, context), _returning(node, table, alias, context), order, limit)
+    where = target.narrowed(_where(node, scope, context))
+    return Delete(target.table.name, where, _returning(node, target, context), order, limit)
 
 
 _PICKING = ("order", "limit")

@@ -131,6 +131,9 @@ class WriteRules:
     """Whether all products that speak the dialect have RETURNING, of UPDATE too (of MySQL and MariaDB only the latter
     has it, of INSERT, REPLACE and DELETE)."""
 
+    writes_through_views: bool
+    """Whether a write to a simple view is one to the table below it."""
+
     returning_takes_subqueries: bool
     """Whether subqueries in RETURNING are modelled (DuckDB has none; SQLite's see the table after some of the rows were
     written)."""

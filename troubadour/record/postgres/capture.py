@@ -92,7 +92,7 @@ _INDEXES = """
     ORDER BY 1
 """
 _VIEWS = (
-    "SELECT c.relname, pg_get_viewdef(c.oid), c.relkind::text, n.nspname FROM pg_class c"
+    "SELECT c.relname, pg_get_viewdef(c.oid), c.relkind::text, n.nspname, c.oid FROM pg_class c"
     " JOIN pg_namespace n ON n.oid = c.relnamespace"
     f" WHERE c.relkind IN ('v', 'm') AND {_IN_PATH} AND {_OWN.format(oid='c.oid')} ORDER BY c.oid"
 )
@@ -100,6 +100,14 @@ _TRIGGERS = (
     "SELECT pg_get_triggerdef(oid) FROM pg_trigger"
     " WHERE tgrelid = $1::oid AND NOT tgisinternal AND tgenabled IN ('O', 'A') ORDER BY tgname"
 )
+_VIEW_WRITES = (
+    "SELECT 'ALTER VIEW ' || $1::oid::regclass || ' ALTER COLUMN ' || quote_ident(a.attname) || ' SET DEFAULT ' ||"
+    " pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid"
+    " AND a.attnum = d.adnum WHERE d.adrelid = $1::oid UNION ALL"
+    " SELECT 'ALTER VIEW ' || oid::regclass || ' SET (' || option || ')' FROM pg_class, unnest(reloptions) AS option"
+    " WHERE oid = $1::oid AND option LIKE 'check_option=%' ORDER BY 1"
+)
+"""What a view has by itself that concerns writes through it."""
 _RULES = (
     "SELECT pg_get_ruledef(oid) FROM pg_rewrite WHERE ev_class = $1::oid AND rulename <> '_RETURN' UNION ALL"
     " SELECT 'CREATE POLICY ' || quote_ident(polname) || ' ON ' || polrelid::regclass FROM pg_policy"
@@ -196,7 +204,11 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
             rows.append((name[1] if own else ".".join(name), names_of, _rows(connection, name, names_of)))
         for query in (_CASTS, _OPERATORS):
             later += [_one(row) for row in connection.execute(query.encode())]
-        later += [_view(connection, row, home) for row in connection.execute(_VIEWS.encode())]
+        views = connection.execute(_VIEWS.encode()).fetchall()
+        later += [_view(connection, row, home) for row in views]
+        for query in (_TRIGGERS, _RULES, _VIEW_WRITES):
+            for *_, view in views:
+                later += [_plain(_one(row), home) for row in connection.execute(query.encode(), (str(view),))]
         routines = [_plain(_one(row), path) for row in connection.execute(_ROUTINES.encode())]
         default = _one(connection.execute(b"SELECT current_setting('default_transaction_isolation')").fetchone())
         schemas = [schema.removesuffix(".").strip('"') for schema in path]
@@ -303,7 +315,7 @@ def _sequence(row: Sequence[object]) -> str:
 
 
 def _view(connection: Connection, row: Sequence[object], home: Sequence[str]) -> str:
-    name, query, kind, schema = row
+    name, query, kind, schema, _ = row
     called = _called(connection, (str(schema), str(name)), home)
     return f"CREATE {'MATERIALIZED ' if kind == 'm' else ''}VIEW {called} AS {query}"
 
