@@ -13,6 +13,7 @@ from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.dbapi.statements import Answered, statement_fields
 from troubadour.record.drivers.detection import Driver
 from troubadour.record.errors import NotRecorded, Unwritable
+from troubadour.record.statements.lexing import TEXT, name_of, tokens
 from troubadour.record.statements.secrets import administers
 from troubadour.record.statements.texts import Text, Verb, read_text
 
@@ -100,8 +101,9 @@ class Recording:
             self.tape.end("committed", None, returned)
         else:
             transcript.add(entry, invoked, returned, observed)
-            self._set = set_
-            if not self.is_open():  # nothing was begun after all, and it read no table; or a RELEASE has committed it
+            is_open = self.is_open()
+            self._set = self._set if is_open and not set_ else set_
+            if not is_open:  # nothing was begun after all, and it read no table; or a RELEASE has committed it
                 self.tape.end("committed", None, returned)
         return answered
 
@@ -109,12 +111,14 @@ class Recording:
         """The savepoints behind a statement; none where the transaction did not begin with one."""
         if text.verb is not Verb.SAVEPOINT or not (first or self._set):
             return self._set
-        words = sql.upper().replace("SAVEPOINT", " SAVEPOINT ").split()
-        name = words[-1].strip("\"'`[];")
-        if words[0] == "SAVEPOINT":
+        found = [token for token in tokens(sql, self.driver.dialect) if token.text != ";"]
+        name = found[-1].text.strip("'").lower() if found[-1].kind == TEXT else name_of(found[-1]).lower()
+        if text.word == "SAVEPOINT":
             return [*self._set, name]
-        if words[0] != "RELEASE" or name not in self._set:
+        if text.word != "RELEASE":
             return self._set
+        if name not in self._set:
+            return []  # it may be the outermost all the same
         return self._set[: len(self._set) - 1 - self._set[::-1].index(name)]
 
     def _about(self, text: Text, send: Callable[[], Answered]) -> Answered:
