@@ -23,6 +23,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.live.audited import done
 from tests.proxied import SYNC, bind, describe, execute, parse, query
+from troubadour.record import RecordError, recorder
 from troubadour.record.postgres import wire
 from troubadour.record.proxy.postgres.protocol.framing import Framing
 from troubadour.record.proxy.postgres.protocol.messages import message
@@ -333,6 +334,33 @@ def test_what_cannot_start_ends_with_status_2(
     assert ended.returncode == 2
     assert said in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+def test_a_proxy_that_an_application_starts_by_one_line(dsn: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE t (a INT PRIMARY KEY)")
+    application = """
+import sys, psycopg
+from troubadour.record import recorder
+through = recorder.proxy(sys.argv[1], log=sys.argv[2])
+with psycopg.connect(through, autocommit=True) as connection:
+    connection.execute("DELETE FROM t; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
+    with connection.pipeline():
+        connection.execute("UPDATE t SET a = a + 10")
+        connection.execute("SELECT count(*) FROM t")
+"""
+    subprocess.run([sys.executable, "-c", application + "recorder.close()", dsn, str(log)], check=True)
+    texts = [statement.sql for transaction in done(log).transactions for statement in transaction.statements]
+    assert texts == [
+        "DELETE FROM t",
+        "INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (2)", "UPDATE t SET a = a + 10", "SELECT count(*) FROM t",
+    ]  # fmt: skip
+    log.unlink()
+    subprocess.run([sys.executable, "-c", application, dsn, str(log)], check=True)  # its end is that of the log, too
+    assert [len(transaction.statements) for transaction in done(log).transactions] == [3, 2]
+    with pytest.raises(RecordError, match="cannot connect"):
+        recorder.proxy("host=127.0.0.1 port=1 dbname=shop", log=log)
 
 
 # --- MariaDB --------------------------------------------------------------------------------------------------------

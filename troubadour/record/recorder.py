@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import psycopg
 
-from troubadour.record.core.journal import close_all as close
+from troubadour.record.core.journal import close_all
 from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
 from troubadour.record.drivers.alchemy import listen
@@ -22,6 +22,7 @@ from troubadour.record.everything import everything, nothing
 from troubadour.record.postgres.certificate import Certified
 from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
 from troubadour.record.postgres.log import CommitTimes
+from troubadour.record.proxy import beside
 from troubadour.record.runs.session import PostgresSession
 from troubadour.record.servers import server
 from troubadour.record.servers.server import (
@@ -43,6 +44,7 @@ __all__ = [
     "everything",
     "listen",
     "nothing",
+    "proxy",
     "wrap",
 ]
 
@@ -69,6 +71,24 @@ def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnec
 async def connect_async(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedAsyncConnection:
     """As `connect`, for a `psycopg.AsyncConnection`. Capturing what the log begins with blocks the event loop."""
     return await RecordedAsyncConnection.connect(dsn, log=log, **options)
+
+
+def proxy(dsn: str, *, log: str | Path, **options: Any) -> str:
+    """A connection string that leads to the same database through a recording proxy, for clients of this process and
+    others that speak PostgreSQL's, MariaDB's or MySQL's protocol: psycopg2 and asyncpg, pipelines, several statements
+    in one text. It has the form of `dsn`; ``mysql://`` is of MariaDB and MySQL. The proxy is a process beside this one;
+    schema and rows are captured as it starts. `options`: `commit_order`, `unwritable` and `durable` as `connect` has
+    them. `close`, or the end of this process, ends it and finishes the log. Raises RecordError."""
+    return beside.start(dsn, log, **options)
+
+
+def close() -> None:
+    """Finish all logs of this process, those of its proxies too; runs at exit by itself. Raises the first RecordError,
+    with all closed."""
+    try:
+        close_all()
+    finally:
+        beside.end_all()
 
 
 class Recorder:
