@@ -20,6 +20,7 @@ from troubadour.model.log import Log
 from troubadour.record.core.unroll import unroll
 from troubadour.record.proxy import raw
 from troubadour.record.proxy.decode.making import records
+from troubadour.record.proxy.mysql.modes import Modes
 from troubadour.record.proxy.mysql.packets import Framing, packet
 from troubadour.record.proxy.mysql.talk import DEPRECATE_EOF, MASKED, MysqlTalk
 from troubadour.record.proxy.mysql.texts import pieces
@@ -192,6 +193,49 @@ def test_prepared_statements_and_binary_rows(tmp_path: Path) -> None:
     text = "SELECT a, b FROM t WHERE a = ? AND 1.5 = 1.50"
     assert said(log) == [("committed", [(text, ((-5, "x"),))]), ("committed", [(text, ())])]
     assert [transaction.statements[0].params for transaction in log.transactions] == [(-5,), (7,)]
+
+
+def test_the_statement_that_was_prepared_last_has_a_number_of_its_own(tmp_path: Path) -> None:
+    conversation = turns(
+        packet(0, b"\x16DELETE FROM t") + packet(0, b"\x17" + struct.pack("<IBI", 0xFFFFFFFF, 0, 1)),
+        answered(b"\0" + struct.pack("<IHHBH", 5, 0, 0, 0, 0)) + answered(ok(2)),
+        packet(0, b"\x19" + struct.pack("<I", 5)), b"",
+    )  # fmt: skip
+    assert said(logged(frames_of(conversation), tmp_path)) == [("committed", [("DELETE FROM t", 2)])]
+
+
+def test_a_client_asks_later_for_several_statements_in_one_text(tmp_path: Path) -> None:
+    text, end = "DELETE FROM t; SELECT a, b FROM t", b"\xfe" + struct.pack("<HH", 0, AUTO)
+    conversation = turns(
+        packet(0, b"\x1b\0\0"), answered(end),
+        query(text), answered(ok(1, AUTO | MORE), *rows(COLUMNS)),
+        packet(0, b"\x1b\1\0"), answered(end),
+        query("DELETE FROM t;"), answered(ok(1)),
+    )  # fmt: skip
+    assert said(logged(frames_of(conversation, capabilities=0), tmp_path)) == [
+        ("committed", [("DELETE FROM t", 1)]),
+        ("committed", [("SELECT a, b FROM t", ())]),
+        ("committed", [("DELETE FROM t", 1)]),
+    ]
+
+
+def test_a_mode_that_is_computed_is_told() -> None:
+    modes = Modes("ANSI,NO_ZERO_DATE")
+    said = "set autocommit=1, sql_mode = concat(@@sql_mode,',STRICT_TRANS_TABLES'), x = 1"
+    assert modes.told(said) == "set autocommit=1, sql_mode = 'ANSI,NO_ZERO_DATE,STRICT_TRANS_TABLES', x = 1"
+    assert modes.told("SET @@SESSION.sql_mode = CONCAT(CONCAT(@@session.sql_mode, ',ANSI'), ',X')") == (
+        "SET @@SESSION.sql_mode = 'ANSI,NO_ZERO_DATE,STRICT_TRANS_TABLES,X'"
+    )
+    for said in ("SET sql_mode = 'A'", "SET x = 1", "SET NAMES utf8mb4"):
+        assert modes.told(said) == said
+    assert modes.told("SET sql_mode = CONCAT(@@sql_mode, ',B')") == "SET sql_mode = 'A,B'"
+    for said in (
+        "SET sql_mode = f('x')",
+        "SET sql_mode = CONCAT(@@sql_mode, ',B')",
+        "SET sql_mode = CONCAT(",
+        "SET sql_mode =",
+    ):
+        assert modes.told(said) == said
 
 
 def test_levels_are_followed(tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ from troubadour.record.proxy.decode.making import make_log, records
 from troubadour.record.proxy.postgres.carried.watch import Watch
 from troubadour.record.proxy.postgres.protocol.framing import Framing
 from troubadour.record.proxy.postgres.protocol.messages import message
-from troubadour.record.proxy.postgres.statements.copying import Copy, plain_tables
+from troubadour.record.proxy.postgres.statements.copying import Copy
+from troubadour.record.proxy.postgres.statements.defined import Defined, may_write_intervals, plain_tables
 from troubadour.record.proxy.postgres.statements.texts import pieces
 from troubadour.record.proxy.raw import Damage, Frame, frame, frames
 
@@ -469,11 +470,16 @@ def test_copy_is_told_in_the_form_that_it_has_by_default() -> None:
     for options in ("", " WITH (FORMAT text)", " WITH DELIMITER AS '\t' NULL AS '\\\\N'".replace("\\\\", "\\")):
         copy = Copy()
         copy.given(b"1\\tx\n2\t\\N\n".replace(b"\\t", b"\t"))
-        told = copy.statements(f"COPY t (a, b) FROM STDIN{options}", "utf-8", frozenset({"t"}))
+        told = copy.statements(f"COPY t (a, b) FROM STDIN{options}", "utf-8", {"t": {}})
         assert told == [("INSERT INTO t (a, b) VALUES ('1', 'x'), ('2', NULL)", 2)], options
     for options in (" CSV", " WITH (FORMAT binary)", " DELIMITER ','", " NULL ''"):
-        assert Copy().statements(f"COPY t FROM STDIN{options}", "utf-8", frozenset({"t"})) is None
-    assert Copy().statements("COPY (SELECT a FROM t) TO STDOUT (FORMAT csv)", "utf-8", frozenset()) == [
+        assert Copy().statements(f"COPY t FROM STDIN{options}", "utf-8", {"t": {}}) is None
+    copy = Copy()
+    copy.given(b"1\tx\n2\t\\N\n")
+    for tab in (r"\t", "\t"):
+        old = rf"COPY t FROM STDIN DELIMITERS E'{tab}' WITH NULL AS E'\\N'"
+        assert copy.statements(old, "utf-8", {"t": {}}) == [("INSERT INTO t VALUES ('1', 'x'), ('2', NULL)", 2)]
+    assert Copy().statements("COPY (SELECT a FROM t) TO STDOUT (FORMAT csv)", "utf-8", {}) == [
         ("SELECT a FROM t", None)
     ]
 
@@ -484,5 +490,48 @@ def test_copy_into_other_tables_is_left_as_it_is() -> None:
         "CREATE TABLE s.u (a integer)",
         "CREATE TABLE g (a integer GENERATED ALWAYS AS (1) STORED)",
     ]
-    assert plain_tables(schema) == {"t", "s.u"}
-    assert plain_tables([*schema, "CREATE RULE r AS ON INSERT TO t DO NOTHING"]) == frozenset()
+    assert plain_tables(schema) == {"t": {"a": 23}, "s.u": {"a": 23}}
+    assert plain_tables([*schema, "CREATE RULE r AS ON INSERT TO t DO NOTHING"]) == {}
+
+
+_BINARY = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+
+
+def test_copy_in_binary_is_told_where_all_types_are_known() -> None:
+    (tables,) = [
+        plain_tables(
+            ["CREATE TABLE t (a integer NOT NULL, b character varying(9), c numeric(4,2), d point, CHECK (a > 1))"]
+        )
+    ]
+    assert tables == {"t": {"a": 23, "b": 1043, "c": 1700, "d": None}}
+    row = b"\0\2\0\0\0\4\0\0\0\7\xff\xff\xff\xff\0\2\0\0\0\4\xff\xff\xff\xff\0\0\0\4it's"
+    copy = Copy()
+    copy.given(_BINARY + row + b"\xff\xff")
+    for text in ('COPY "t"("a", "b") FROM STDIN WITH (FORMAT binary)', "COPY t (a, b) FROM STDIN BINARY"):
+        ((sql, count),) = copy.statements(text, "utf-8", tables) or []
+        assert sql.endswith("VALUES ('7', NULL), ('-1', 'it''s')")
+        assert count == 2
+    for text in ("COPY t (a, d) FROM STDIN BINARY", "COPY t FROM STDIN BINARY", "COPY t (a) FROM STDIN BINARY"):
+        assert copy.statements(text, "utf-8", tables) is None
+    assert copy.statements("COPY t (a, b) FROM STDIN BINARY", "iso8859-1", tables) is None
+
+
+def test_a_table_that_is_defined_anew_is_no_longer_plain() -> None:
+    defined = Defined(["CREATE TABLE t (a integer)", "CREATE TABLE s.u (a integer)"])
+    defined.executed("ALTER TABLE u ADD COLUMN b integer")
+    assert defined.tables == {"t": {"a": 23}}
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT a FROM t WHERE b = 1", False),
+        ("UPDATE t SET a = a + 1", False),
+        ("SELECT age(a) FROM t", True),
+        ("INSERT INTO t SELECT a - b FROM u", True),
+        ("SELECT (a - b)::text FROM t", True),
+        ("SELECT a - 1 FROM t", False),
+    ],
+)
+def test_what_may_write_an_interval(sql: str, expected: bool) -> None:
+    assert may_write_intervals(sql) is expected

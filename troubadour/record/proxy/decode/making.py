@@ -20,7 +20,7 @@ from troubadour.record.proxy import raw
 from troubadour.record.proxy.decode.session import Session
 from troubadour.record.proxy.mysql.session import Session as MysqlSession
 from troubadour.record.proxy.postgres.session import Session as PostgresSession
-from troubadour.record.proxy.postgres.statements.copying import plain_tables
+from troubadour.record.proxy.postgres.statements.defined import Defined
 from troubadour.record.proxy.raw import Damage, Frame, frames
 
 
@@ -127,7 +127,7 @@ class _Maker:
     def __init__(self, header: Mapping[str, Any]) -> None:
         self._level = header.get("isolation")
         self._begun = header.get("settings", {})
-        self._tables = plain_tables(header.get("schema", ()))
+        self._defined = Defined(header.get("schema", ()), header.get("procedures", ()))
         self._labels: frozenset[int] = frozenset()
         self._mysql = header.get("dialect") == "mysql"
         self._database = ""
@@ -140,4 +140,4 @@ class _Maker:
     def __call__(self, name: str, told: Mapping[str, Any]) -> Session:
         if self._mysql:
             return MysqlSession(name, self._level, self._begun, told, self._database)
-        return PostgresSession(name, self._level, self._begun, told.get("parameters", {}), self._labels, self._tables)
+        return PostgresSession(name, self._level, self._begun, told.get("parameters", {}), self._labels, self._defined)

@@ -15,6 +15,7 @@ from troubadour.record.dbapi.transactions import ENDING, SNAPSHOT_LEVELS
 from troubadour.record.drivers.detection import DDL, MYSQL_LEVELS, MYSQL_ROLLED_BACK
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
+from troubadour.record.proxy.mysql.modes import Modes
 from troubadour.record.proxy.mysql.packets import Error
 from troubadour.record.proxy.mysql.texts import DIALECT
 from troubadour.record.settings import differing, mysql_settings
@@ -63,6 +64,7 @@ class Execution:
         self._counts_differ = found_rows != bool(begun.get("found_rows"))
         self._next: tuple[str | None, bool | None] = (None, None)
         """Level and access that SET TRANSACTION asked for, for the next transaction alone."""
+        self._modes = Modes()
         self._refuses = False
         """Whether REPEATABLE READ is snapshot isolation."""
 
@@ -108,6 +110,8 @@ class Execution:
             self._commit_before(times)
         self._opened(times[0])
         observed = NOTHING if piece.secret else self._observation(word, results)
+        if word == "SET":
+            piece = piece._replace(sql=self._modes.told(piece.sql))
         transactions.add(_told(piece, made), *times, observed)
 
     def _unusual(self, piece: Piece, made: Made, times: Times) -> None:
@@ -262,6 +266,7 @@ class Execution:
         self._refuses = told.get("innodb_snapshot_isolation") == "ON"
         if level in MYSQL_LEVELS:
             self._transactions.level = self._named(MYSQL_LEVELS[level])
+        self._modes = Modes(told.get("sql_mode"))
         rows = [list(one) for one in told.items()]
         settings = mysql_settings(lambda text: [[version]] if "version()" in text else rows)
         for name in ("tx_isolation", "transaction_isolation"):

@@ -34,6 +34,8 @@ _ROWS = frozenset({QUERY, EXECUTE})
 MULTI_STATEMENTS, DEPRECATE_EOF = 1 << 16, 1 << 24
 MORE, CURSOR, LAST_ROW = 8, 0x40, 0x80
 _ERROR, _EOF = b"\xff", b"\xfe"
+LAST = 0xFFFFFFFF
+"""As a statement's number: the one that was prepared last (MariaDB)."""
 MOST = 1 << 26
 """Of one result so many bytes of rows are kept."""
 
@@ -94,6 +96,8 @@ class Session(decode.Session):
         self._status = int(opened.get("status", AUTOCOMMIT))
         self._queue: deque[Command] = deque()
         self._prepared: dict[int, Prepared] = {}
+        self._last = 0
+        """The number of the statement that was prepared last."""
 
     # -- what was sent
 
@@ -124,8 +128,7 @@ class Session(decode.Session):
     def _close_in_turn(self) -> None:
         """Statements are closed without an answer, once that is their turn."""
         while self._queue and self._queue[0].kind == CLOSE:
-            (number,) = struct.unpack_from("<I", self._queue.popleft().body or b"", 1)
-            self._prepared.pop(number, None)
+            self._prepared.pop(self._named(self._queue.popleft()), None)
 
     # -- what was answered
 
@@ -150,12 +153,19 @@ class Session(decode.Session):
                 self._queue.popleft()
         elif command.kind in _SIMPLE:
             self._queue.popleft()
+            if command.kind == SET_OPTION and payload[:1] in (b"\0", _EOF) and command.body is not None:
+                self._several = command.body[1:3] == b"\0\0"
             if payload[:1] == b"\0":
                 if command.kind == INIT_DB and command.body is not None:
                     self._execution.use(command.body[1:].decode("utf-8", "replace"))
                 self._execution.settle(self._flags(packets.ok(payload)), (command.time, self._time))
         else:
             raise ValueError(f"a command, {command.kind}, that is not known")
+
+    def _named(self, command: Command) -> int:
+        """The number of the prepared statement that a command is about, now that it is its turn."""
+        (number,) = struct.unpack_from("<I", command.body or b"", 1)
+        return self._last if number == LAST else int(number)
 
     def _flags(self, ok: Ok) -> int:
         self._status = ok.status
@@ -186,6 +196,7 @@ class Session(decode.Session):
             if len(found) != 1:
                 raise ValueError("several statements in one that is prepared")
             self._prepared[number] = Prepared(found[0], count)
+            self._last = number
             command.number, command.parameters, command.left = number, count, columns
             command.state = "parameters" if count else "columns"
         elif command.state == "parameters":
@@ -319,7 +330,7 @@ class Session(decode.Session):
             command.read = True
             body = command.body or b""
             if command.kind == EXECUTE:
-                command.pieces = (self._prepared[struct.unpack_from("<I", body, 1)[0]].piece,)
+                command.pieces = (self._prepared[self._named(command)].piece,)
             elif self._codec is None:
                 raise ValueError("an unknown encoding")
             else:
@@ -333,7 +344,7 @@ class Session(decode.Session):
 
     def _with_parameters(self, command: Command, piece: Piece) -> bytes:
         body = command.body or b""
-        prepared = self._prepared[struct.unpack_from("<I", body, 1)[0]]
+        prepared = self._prepared[self._named(command)]
         values, prepared.types = parameters(body, prepared.count, prepared.types, command.long)
         text, kept, begin = "", [], 0
         given = iter(values)

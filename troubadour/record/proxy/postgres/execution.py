@@ -17,6 +17,7 @@ from troubadour.record.proxy.postgres.carried.asking import STARTED
 from troubadour.record.proxy.postgres.statements.copying import Copy
 from troubadour.record.proxy.postgres.statements.cursors import Cursors
 from troubadour.record.proxy.postgres.statements.defaults import Defaults
+from troubadour.record.proxy.postgres.statements.defined import Defined
 from troubadour.record.proxy.postgres.statements.texts import DIALECT
 from troubadour.record.settings import differing, postgres_settings
 from troubadour.record.statements.secrets import masked
@@ -24,28 +25,32 @@ from troubadour.record.statements.texts import POSTGRES_LEVELS, Verb
 
 Made = Callable[[str], bytes]
 """From a text to the fields of a statement."""
+_TOLD = frozenset({Verb.READ, Verb.WRITE, Verb.REFUSED})
 Times = tuple[int, int]
 """When a statement was sent and answered."""
 
 
 class Execution:
-    """Of one session. `begun`: the settings of the log's header; `tables`: those that COPY writes to as INSERT does."""
+    """Of one session. `begun`: the settings of the log's header; `defined`: what the log's
+    database has."""
 
     def __init__(
-        self, transactions: Transactions, reading: Reading, begun: Mapping[str, Any], tables: frozenset[str]
+        self, transactions: Transactions, reading: Reading, begun: Mapping[str, Any], defined: Defined
     ) -> None:
         self._begun = begun
         self._transactions = transactions
         self._reading = reading
-        self._tables = tables
-        self._defaults = Defaults(transactions, str(begun.get("timezone", "UTC")))
+        self._defined = defined
+        self._defaults = Defaults(transactions, str(begun.get("timezone", "UTC")), defined)
         self._cursors = Cursors(transactions, reading)
 
     def done(self, piece: Piece, made: Made, times: Times, tag: bytes, answer: Answer, copy: Copy | None) -> None:
         """A statement was answered by its tag; `copy`: the rows that it moved."""
         transactions, text = self._transactions, piece.text
-        if transactions.is_lost:
+        if transactions.is_lost or self._defaults.styled(piece, times):
             return
+        if text.verb in _TOLD:
+            self._defaults.style_first(piece.sql)
         match text.verb:
             case Verb.READ | Verb.WRITE:
                 if self._defaults.done(piece):
@@ -54,6 +59,8 @@ class Execution:
                     transactions.add(plain(masked(piece.sql)), *times, NOTHING)
                 else:
                     transactions.add(made(piece.sql), *times, answer.observation(self._reading, tag))
+                if text.word in ("ALTER", "CREATE", "DROP"):
+                    self._defined.executed(piece.sql)
             case Verb.SAVEPOINT:
                 transactions.failed = False
                 transactions.add(made(piece.sql), *times, NOTHING)
@@ -110,7 +117,7 @@ class Execution:
             transactions.add(plain(masked(piece.sql)), *times, NOTHING)
 
     def _copied(self, piece: Piece, copy: Copy, times: Times, tag: bytes) -> None:
-        told = copy.statements(piece.sql, self._reading.codec, self._tables)
+        told = copy.statements(piece.sql, self._reading.codec, self._defined.tables)
         if told is None:
             self._transactions.add(plain(piece.sql), *times, NOTHING)
             return
@@ -130,6 +137,7 @@ class Execution:
                 transactions.end(_fate(fields), *times, error_json(fields))
         elif verb is not Verb.BEGIN or current is not None:
             statement = plain(masked(piece.sql)) if piece.secret else statement
+            self._defaults.style_first(piece.sql)
             self.fail_with(statement, times, fields, secret=piece.secret)
 
     def fail_with(self, statement: bytes, times: Times, fields: Mapping[str, str], *, secret: bool = False) -> None:
@@ -198,6 +206,7 @@ class Execution:
                 transactions.end("unknown", invoked, None)
             case _:
                 statement = plain(masked(piece.sql)) if piece.secret else statement
+                self._defaults.style_first(piece.sql)
                 transactions.add(statement, invoked, None, UNKNOWN)
 
     # -- what the proxy asked for

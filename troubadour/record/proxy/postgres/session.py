@@ -23,6 +23,7 @@ from troubadour.record.proxy.postgres.protocol import messages
 from troubadour.record.proxy.postgres.protocol.framing import Framing
 from troubadour.record.proxy.postgres.protocol.messages import Column
 from troubadour.record.proxy.postgres.statements.copying import Copy
+from troubadour.record.proxy.postgres.statements.defined import Defined
 from troubadour.record.proxy.postgres.statements.tags import fits
 from troubadour.record.proxy.postgres.statements.texts import pieces
 from troubadour.record.statements.secrets import masked
@@ -73,15 +74,15 @@ class Session(decode.Session):
         begun: Mapping[str, Any],
         parameters: Mapping[str, str],
         labels: frozenset[int] = frozenset(),
-        tables: frozenset[str] = frozenset(),
+        defined: Defined | None = None,
     ) -> None:
         """`level`: of the header, until the server says another; `begun`: its settings; `parameters`: what the server
-        told as the connection was made; `labels`: oids of enums; `tables`: those that COPY writes to as INSERT does."""
+        told as the connection was made; `labels`: oids of enums; `defined`: of the log."""
         super().__init__(Transactions(name, level), Framing)
         self._reading = Reading(labels)
         for key, value in parameters.items():
             self._reading.parameter(key, value)
-        self._execution = Execution(self.transactions, self._reading, begun, tables)
+        self._execution = Execution(self.transactions, self._reading, begun, defined or Defined())
         self._portals = Portals(self._reading)
         self._queue: deque[Request] = deque()
         self._copy: Copy | None = None

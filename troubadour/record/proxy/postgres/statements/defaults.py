@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import re
 
+from troubadour.record.core.journal import encode
+from troubadour.record.core.tape import NOTHING
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
+from troubadour.record.proxy.postgres.statements.defined import Defined, may_write_intervals
 from troubadour.record.statements.texts import POSTGRES_LEVELS
 
 _SETTING = re.compile(
@@ -32,13 +35,19 @@ _RESET = re.compile(
 _TRUE = frozenset({"on", "true", "yes", "1", "t"})
 
 
+_STYLE = re.compile(r"SET\s+(?:SESSION\s+)?intervalstyle\s*(?:=|\bTO\b)\s*\S+\s*$", re.IGNORECASE)
+
+
 class Defaults:
     """Of one session."""
 
-    def __init__(self, transactions: Transactions, zone: str) -> None:
+    def __init__(self, transactions: Transactions, zone: str, defined: Defined) -> None:
         """`zone`: the time zone of the log."""
         self._transactions = transactions
         self._is_utc = zone.lower() in _UTC
+        self._defined = defined
+        self._style: tuple[str, int, int] | None = None
+        """SET of IntervalStyle, and when: told with the first statement that it may matter to."""
         self._first: tuple[str | None, bool | None] = (transactions.level, transactions.read_only)
 
     def begin(self, isolation: str | None, read_only: str | None) -> None:
@@ -51,6 +60,20 @@ class Defaults:
         """SET SESSION CHARACTERISTICS."""
         self._transactions.level = level or self._transactions.level
         self._transactions.read_only = read_only if read_only is not None else self._transactions.read_only
+
+    def style_first(self, sql: str) -> None:
+        """A statement comes to be told: what it may depend on is told before."""
+        if self._style is not None and (self._defined.intervals or may_write_intervals(sql)):
+            text, invoked, returned = self._style
+            self._style = None
+            self._transactions.add(b'"sql":' + encode(text), invoked, returned, NOTHING)
+
+    def styled(self, piece: Piece, times: tuple[int, int]) -> bool:
+        """Whether a statement does nothing but set IntervalStyle, which is not told yet."""
+        if self._defined.intervals or self._transactions.current is not None or _STYLE.match(piece.sql) is None:
+            return False
+        self._style = (piece.sql, *times)
+        return True
 
     def done(self, piece: Piece) -> bool:
         """A statement was executed, which may be one that sets them; whether it does nothing else."""
