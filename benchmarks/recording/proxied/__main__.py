@@ -5,46 +5,44 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import click
 import psycopg
+import pymysql
 
-from benchmarks.recording.proxied.compared import compared
+from benchmarks.recording.proxied.catalogue import CLIENTS, Client, prepare
+from benchmarks.recording.proxied.compared import compared, compared_with_general
 from benchmarks.recording.proxied.cost import cost
 from benchmarks.recording.proxied.killing import kills
-from benchmarks.recording.proxied.servers import BINARIES, Postgres, postgres, proxy
+from benchmarks.recording.proxied.servers import BINARIES, MariaDB, Postgres, postgres, proxy
 from troubadour.formats import read_log
+from troubadour.model.log import Log
 
-HERE = Path(__file__).parent / "clients"
-BUILD = Path("build/proxied")
+KILLS = Path(__file__).parent / "kills.json"
+"""What came of all kills so far; those go on behind it."""
 UNSAFE = "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nlog_statement = all"
+MAIN = "from troubadour.cli.main import main; main()"
 TABLES = """
 DROP TABLE IF EXISTS accounts, notes;
 CREATE TABLE accounts (id INT PRIMARY KEY, owner TEXT, balance NUMERIC(12,2) NOT NULL);
 CREATE TABLE notes (id SERIAL PRIMARY KEY, text TEXT, day DATE);
 INSERT INTO accounts SELECT i, 'owner ' || i, 100 FROM generate_series(1, 10) i
 """
-PACKAGES = ("psycopg[binary]", "psycopg2-binary", "asyncpg", "pg8000", "sqlalchemy")
-MODULES = ("pg", "knex", "sequelize")
-PSQL = r"""
-BEGIN; UPDATE accounts SET balance = balance + 1 WHERE id = 1; SAVEPOINT s;
-UPDATE accounts SET balance = balance / 0; ROLLBACK TO s;
-UPDATE accounts SET balance = 7 WHERE id = 2; COMMIT AND CHAIN;
-DELETE FROM notes; ROLLBACK;
-\copy notes (text) from program 'seq 1 5'
-INSERT INTO notes (text) VALUES ('a'), ('b') RETURNING id;
-SELECT count(*) FROM notes \; SELECT sum(balance) FROM accounts;
-BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; SELECT * FROM accounts ORDER BY id; COMMIT;
-PREPARE p AS SELECT owner FROM accounts WHERE id = $1; EXECUTE p (3);
-BEGIN; DECLARE c CURSOR FOR SELECT id FROM accounts ORDER BY id; FETCH 3 FROM c; FETCH ALL FROM c; COMMIT;
-"""
+MARIADB_TABLES = (
+    "DROP DATABASE IF EXISTS shop",
+    "CREATE DATABASE shop",
+    "CREATE TABLE shop.accounts (id INT PRIMARY KEY, owner VARCHAR(100), balance DECIMAL(12,2) NOT NULL)",
+    "CREATE TABLE shop.notes (id INT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(200), day DATE)",
+    "INSERT INTO shop.accounts SELECT seq, CONCAT('owner ', seq), 100 FROM test.seq_1_to_10",
+)
 
 
 @dataclass(slots=True)
@@ -62,64 +60,134 @@ class Row:
     left: list[str]
 
 
-def commands(port: int) -> dict[str, Sequence[str] | None]:
-    """By client, what to run; None where it is not to be had."""
-    found: dict[str, Sequence[str] | None] = {}
-    at = ["-h", "127.0.0.1", "-p", str(port), "-U", "postgres"]
-    for mode in ("simple", "extended", "prepared"):
-        found[f"pgbench -M {mode}"] = [
-            str(BINARIES / "pgbench"), "-n", "-M", mode, "-c", "4", "-t", "100", *at, "shop"
-        ]  # fmt: skip
-    found["psql"] = [str(BINARIES / "psql"), "-q", *at, "shop", "-f", str(BUILD / "psql.sql")]
-    python = BUILD / "python" / "bin" / "python"
-    for name in ("psycopg", "psycopg2", "asyncpg", "pg8000", "sqlalchemy"):
-        found[name] = [str(python), str(HERE / "drivers.py"), name, str(port)] if python.exists() else None
-    for name in MODULES:
-        there = (BUILD / "node_modules" / name).exists()
-        found[f"node: {name}"] = ["node", str(BUILD / "node.js"), name, str(port)] if there else None
-    jars = sorted(Path.home().glob(".m2/repository/org/postgresql/postgresql/*/postgresql-*.jar"))
-    found["JDBC"] = ["java", "-cp", str(jars[-1]), str(HERE / "Jdbc.java"), str(port)] if jars else None
-    return found
+class Side(Protocol):
+    """A product's server, as clients are compared with it. `port`: of the server itself."""
+
+    @property
+    def port(self) -> int:
+        """Of the server itself."""
+
+    @property
+    def dsn(self) -> str:
+        """Of its database, by the socket."""
+
+    def fresh(self) -> None:
+        """Everything is as at first."""
+
+    def look(self, port: int) -> None:
+        """A last client reads all tables."""
+
+    def compare(self, since: int, log: Log) -> tuple[int, list[str], list[str]]:
+        """As `compared.compared`, of what was logged since so many lines."""
+
+    def lines(self) -> int:
+        """How many lines the server has logged."""
 
 
-def prepare() -> None:
-    """The clients, in folders that may be thrown away."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    (BUILD / "psql.sql").write_text(PSQL)
-    shutil.copy(HERE / "node.js", BUILD)
-    if not (BUILD / "python").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(BUILD / "python")], check=True)
-        subprocess.run([str(BUILD / "python/bin/pip"), "install", "--quiet", *PACKAGES], check=False)
-    if not (BUILD / "node_modules").exists() and shutil.which("npm"):
-        subprocess.run(["npm", "install", "--silent", "--prefix", str(BUILD), *MODULES], check=False)
-    if shutil.which("mvn") and not list(Path.home().glob(".m2/repository/org/postgresql/postgresql/*/*.jar")):
-        get = "org.postgresql:postgresql:42.7.13"
-        subprocess.run(["mvn", "-q", "dependency:get", f"-Dartifact={get}"], check=False)
+@dataclass(frozen=True, slots=True)
+class PostgresSide:
+    """Of PostgreSQL."""
+
+    server: Postgres
+
+    @property
+    def port(self) -> int:
+        """As `Side`."""
+        return self.server.port
+
+    @property
+    def dsn(self) -> str:
+        """As `Side`."""
+        return self.server.dsn
+
+    def fresh(self) -> None:
+        """As `Side`."""
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            own = "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)'"
+            for (name,) in connection.execute(own).fetchall():
+                connection.execute(f'DROP SCHEMA "{name}" CASCADE'.encode())
+            connection.execute(b"CREATE SCHEMA public")
+            connection.execute(TABLES.encode())
+
+    def look(self, port: int) -> None:
+        """As `Side`."""
+        with psycopg.connect(f"host=127.0.0.1 port={port} user=postgres dbname=shop", autocommit=True) as connection:
+            asked = (
+                "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
+                " WHERE schemaname !~ '^(pg_|information_schema)'"
+            )
+            for (name,) in connection.execute(asked.encode()).fetchall():
+                connection.execute(f"SELECT * FROM {name}".encode()).fetchall()
+
+    def compare(self, since: int, log: Log) -> tuple[int, list[str], list[str]]:
+        """As `Side`."""
+        return compared(self.server.logged()[since:], log)
+
+    def lines(self) -> int:
+        """As `Side`."""
+        return len(self.server.logged())
 
 
-def client(server: Postgres, name: str, place: int, folder: Path) -> Row | None:
+@dataclass(frozen=True, slots=True)
+class MariaSide:
+    """Of MariaDB."""
+
+    server: MariaDB
+
+    @property
+    def port(self) -> int:
+        """As `Side`."""
+        return self.server.port
+
+    @property
+    def dsn(self) -> str:
+        """As `Side`."""
+        return self.server.dsn
+
+    def fresh(self) -> None:
+        """As `Side`."""
+        with self.server.connect() as connection, connection.cursor() as cursor:
+            for text in MARIADB_TABLES:
+                cursor.execute(text)
+
+    def look(self, port: int) -> None:
+        """As `Side`."""
+        given = {"host": "127.0.0.1", "port": port, "user": "root", "database": "shop", "autocommit": True}
+        with pymysql.connect(charset="utf8mb4", **given) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'shop'")
+            for (name,) in cursor.fetchall():
+                cursor.execute(f"SELECT * FROM `{name}`")
+
+    def compare(self, since: int, log: Log) -> tuple[int, list[str], list[str]]:
+        """As `Side`."""
+        return compared_with_general(self.server.logged()[since:], log)
+
+    def lines(self) -> int:
+        """As `Side`."""
+        return len(self.server.logged())
+
+
+def run(client: Client, side: Side, log: Path) -> Row:
     """One client, from empty tables to the verdict."""
-    log = folder / f"{place}.jsonl"
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute(TABLES.encode())
-    if name.startswith("pgbench"):
-        initialize = ["-h", str(server.folder), "-p", str(server.port), "-U", "postgres", "shop"]
+    side.fresh()
+    if client.name.startswith("pgbench"):
+        initialize = ["-h", "127.0.0.1", "-p", str(side.port), "-U", "postgres", "shop"]
         subprocess.run([str(BINARIES / "pgbench"), "-i", "-q", *initialize], check=True, capture_output=True)
-    with proxy(server.dsn, log) as running:
-        before = len(server.logged())
-        command = commands(running.port)[name]
-        if command is None:
-            return None
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ended.returncode:
-            click.echo(f"{name}: {ended.stderr[-1000:]}", err=True)
+    if client.sets_up:
+        _call(client, [*client.command(side.port), "setup"])
+    with proxy(side.dsn, log) as running:
+        before = side.lines()
+        _call(client, client.command(running.port))
+        side.look(running.port)
         running.end()
     found = read_log([log])
-    count, unseen, invented = compared(server.logged()[before:], found)
+    count, unseen, invented = side.compare(before, found)
     audited = subprocess.run(
-        [sys.executable, "-c", "from troubadour.cli.main import main; main()", "audit", str(log), "--format", "json"],
+        [sys.executable, "-c", MAIN, "audit", str(log), "--format", "json", "--timeout", "300"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
+    if not audited.stdout:
+        raise RuntimeError(f"{client.name}: {audited.stderr}")
     verdict = json.loads(audited.stdout)
     coverage = verdict["coverage"]
     share = 100 * coverage["judged"] / max(coverage["statements"], 1)
@@ -127,8 +195,15 @@ def client(server: Postgres, name: str, place: int, folder: Path) -> Row | None:
     left += [gap.reason for gap in found.header.gaps]
     places = sum(transaction.commit is not None for transaction in found.transactions)
     return Row(
-        name, len(found.transactions), count, unseen, invented, verdict["verdict"], share, places, left
+        client.name, len(found.transactions), count, unseen, invented, verdict["verdict"], share, places, left
     )  # fmt: skip
+
+
+def _call(client: Client, command: Sequence[str]) -> None:
+    """A client that fails is told, and what it did is looked at all the same."""
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    if ended.returncode:
+        click.echo(f"{client.name}: {ended.stdout[-500:]}{ended.stderr[-1500:]}", err=True)
 
 
 HEAD = (
@@ -145,30 +220,50 @@ def main() -> None:
 @main.command()
 @click.argument("names", nargs=-1)
 @click.option("--page", type=click.Path(dir_okay=False, path_type=Path))
-def clients(names: tuple[str, ...], page: Path | None) -> None:
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the logs in a folder.")
+def clients(names: tuple[str, ...], page: Path | None, keep: Path | None) -> None:
     """Each client through the proxy, beside the server's own log."""
     prepare()
-    lines, missing = [], []
-    with postgres(UNSAFE) as server, tempfile.TemporaryDirectory() as folder:
-        for place, name in enumerate(commands(0)):
-            if names and name not in names:
+    rows: list[Row] = []
+    missing: list[str] = []
+    wanted = [one for one in CLIENTS if not names or one.name in names]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if keep is not None:
+            folder = keep
+            folder.mkdir(parents=True, exist_ok=True)
+        for product in ("postgres", "mariadb"):
+            some = [one for one in wanted if one.product == product]
+            missing += [one.name for one in some if not one.needs()]
+            some = [one for one in some if one.needs()]
+            if not some:
                 continue
-            row = client(server, name, place, Path(folder))
-            if row is None:
-                missing.append(name)
-                continue
-            for text in row.unseen[:5]:
-                click.echo(f"{name}: unseen: {text[:200]}", err=True)
-            for text in row.invented[:5]:
-                click.echo(f"{name}: invented: {text[:200]}", err=True)
-            lines.append(
-                f"| {row.client} | {row.transactions:,} | {row.statements:,} | {len(row.unseen)} |"
-                f" {len(row.invented)} | {row.verdict} | {row.share:.1f}% | {row.places:,} | {'; '.join(row.left)} |"
-            )
-            click.echo(lines[-1], err=True)
+            with ExitStack() as running:
+                side: Side
+                if product == "postgres":
+                    side = PostgresSide(running.enter_context(postgres(UNSAFE)))
+                else:
+                    side = MariaSide(running.enter_context(MariaDB()))
+                for client in some:
+                    place = re.sub(r"\W+", "-", client.name)
+                    (folder / f"{place}.jsonl").unlink(missing_ok=True)
+                    row = run(client, side, folder / f"{place}.jsonl")
+                    rows.append(row)
+                    for kind, texts in (("unseen", row.unseen), ("invented", row.invented)):
+                        for text in texts[:5]:
+                            click.echo(f"{client.name}: {kind}: {text[:200]}", err=True)
+                    click.echo(_line(row), err=True)
+    told = [HEAD, *map(_line, rows)]
     if missing:
-        lines.append(f"\nNot to be had on this machine: {', '.join(missing)}.")
-    put(page, "clients", "\n".join([HEAD, *lines]))
+        told.append(f"\nNot to be had on this machine: {', '.join(missing)}.")
+    put(page, "clients", "\n".join(told))
+
+
+def _line(row: Row) -> str:
+    return (
+        f"| {row.client} | {row.transactions:,} | {row.statements:,} | {len(row.unseen)} |"
+        f" {len(row.invented)} | {row.verdict} | {row.share:.1f}% | {row.places:,} | {'; '.join(row.left)} |"
+    )
 
 
 def put(page: Path | None, name: str, text: str) -> None:
@@ -184,11 +279,12 @@ def put(page: Path | None, name: str, text: str) -> None:
 
 
 @main.command(name="kills")
-@click.option("--runs", default=300, show_default=True)
+@click.option("--runs", default=300, show_default=True, help="So many more than there were.")
 @click.option("--page", type=click.Path(dir_okay=False, path_type=Path))
-def _kills(runs: int, page: Path | None) -> None:
+@click.option("--state", type=click.Path(dir_okay=False, path_type=Path), default=KILLS, show_default=True)
+def _kills(runs: int, page: Path | None, state: Path) -> None:
     """The proxy, its decoder, the server, a client killed at random moments, in turns."""
-    put(page, "kills", kills(runs))
+    put(page, "kills", kills(runs, state))
 
 
 @main.command(name="cost")

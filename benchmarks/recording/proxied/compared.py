@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from troubadour.model.log import Log
+from troubadour.record.proxy.mysql import texts as mysql
 from troubadour.record.proxy.postgres.statements.texts import pieces
+from troubadour.record.statements.lexing import NUMBER, PLACE, TEXT, tokens
 from troubadour.record.statements.texts import Verb
 
 _STATEMENT = re.compile(r"(?:statement|execute (?!fetch from )\S+): (.*)", re.DOTALL)
@@ -16,12 +18,52 @@ _OWN = re.compile(r"pg_current_xact_id_if_assigned\(\)::pg_catalog\.text|pg_post
 _LOOKUP = "pg_xact_commit_timestamp"
 """Stands in what the process that makes the log asks, on a connection of its own."""
 _CAST = re.compile(r"(\$\d+)::[a-z][a-z ]*[a-z0-9](?:\[\])?")
+_LISTED = re.compile(r"(?i)=\s*any\s*\((\$\d+)\)|\bin\s*\((?:\$\d+(?:\s*,\s*)?)+\)")
+"""A list as a parameter, which the log has as its elements."""
+_STARTS = re.compile(r"set session \w+ = '[^']*'")
+"""How the log tells what a connection brought with it as it began."""
 _COUNTED = (Verb.READ, Verb.WRITE, Verb.SAVEPOINT)
 
 
 def _plain(sql: str) -> str:
     """A text without the casts that a recorder adds to parameters, or a client."""
-    return " ".join(_CAST.sub(r"\1", sql).split())
+    return " ".join(_LISTED.sub("= any", _CAST.sub(r"\1", sql)).split()).lower()
+
+
+def compared_with_general(lines: Iterable[tuple[int, str, str]], log: Log) -> tuple[int, list[str], list[str]]:
+    """The same for the general log of MariaDB: connection, command, argument. An EXECUTE is logged with its
+    values where the log has parameters, so constants are left out on both sides; so is SET, which the log has as
+    what it comes to."""
+    seen: Counter[str] = Counter()
+    for _, command, argument in lines:
+        if command not in ("Query", "Execute") or any(own in argument for own in _OWN_QUESTIONS):
+            continue
+        for piece in mysql.pieces(argument, several=command == "Query"):
+            if piece.text.verb in _COUNTED and piece.text.word != "SET":
+                seen[_shape(piece.sql)] += 1
+    told = Counter(
+        _shape(statement.sql)
+        for transaction in log.transactions
+        for statement in transaction.statements
+        if not statement.sql.upper().startswith("SET")
+    )
+    return seen.total(), sorted((seen - told).elements()), sorted((told - seen).elements())
+
+
+_OWN_QUESTIONS = ("information_schema.SYSTEM_VARIABLES", "mysql.general_log")
+
+
+def _shape(sql: str) -> str:
+    """A text of MySQL's without comments and constants."""
+    found: list[str] = []
+    for token in tokens(sql, mysql.DIALECT):
+        if token.kind in (NUMBER, TEXT, PLACE) or token.text.upper() == "NULL":
+            if found[-1:] in (["-"], ["+"]) and found[-2:-1] in ([], ["="], [","], ["("]):
+                found.pop()
+            found.append("?")
+        else:
+            found.append(token.text)
+    return " ".join(found)
 
 
 def compared(lines: Iterable[dict[str, str]], log: Log) -> tuple[int, list[str], list[str]]:
@@ -51,6 +93,7 @@ def compared(lines: Iterable[dict[str, str]], log: Log) -> tuple[int, list[str],
     told = Counter(_plain(statement.sql) for transaction in log.transactions for statement in transaction.statements)
     missing = seen - told
     beyond = told - seen - failed
+    beyond = Counter({text: count for text, count in beyond.items() if not _STARTS.fullmatch(text)})
     for text in sorted(beyond)[:copied]:
         beyond[text] -= 1
     beyond = +beyond
@@ -59,7 +102,7 @@ def compared(lines: Iterable[dict[str, str]], log: Log) -> tuple[int, list[str],
 
 def _is_default(sql: str) -> bool:
     """Whether a statement sets what the proxy follows by itself: levels, and the time zone that the log has anyway."""
-    pattern = r"(?i)(?:RE)?SET\s+(?:SESSION\s+|LOCAL\s+)?(?:default_transaction_|TIME\s+ZONE\b)"
+    pattern = r"(?i)(?:RE)?SET\s+(?:SESSION\s+|LOCAL\s+)?(?:default_transaction_|TIME\s*ZONE\b|INTERVALSTYLE\b)"
     return re.match(pattern, sql) is not None
 
 

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psycopg
@@ -161,16 +161,21 @@ def _judged(server: Postgres, log: Path, acknowledged: set[int], found: Found) -
     return None
 
 
-def kills(runs: int) -> str:
-    """The table."""
-    results = {way: Found() for way in WAYS}
+def kills(runs: int, state: Path) -> str:
+    """The table, after so many more runs. `state`: a file of JSON with what came of all runs so far; runs go on behind
+    these, and it is written after each."""
+    results, done, commits = _kept(state)
     settings = "fsync = off\nfull_page_writes = off"
     with postgres(settings) as server, tempfile.TemporaryDirectory() as folder:
-        for seed in range(runs):
+        commits = sorted({*commits, _commit()}) if runs else commits
+        for seed in range(done, done + runs):
             way = WAYS[seed % len(WAYS)]
             wrong = one(server, way, seed, Path(folder), results[way])
             if wrong is not None:
                 sys.stderr.write(f"{seed}, {way}: {wrong}\n")
+            told = {way: {**asdict(found), "exits": dict(found.exits)} for way, found in results.items()}
+            kept = {"runs": seed + 1, "commits": commits, "by_way": told}
+            state.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     lines = [
         "| killed | runs | commits acknowledged | lost | kept by the server, not in the log | correct | undecided |"
         " accused |",
@@ -183,3 +188,20 @@ def kills(runs: int) -> str:
             f" {found.exits[3]} | {accused} |"
         )
     return "\n".join(lines)
+
+
+def _kept(state: Path) -> tuple[dict[str, Found], int, list[str]]:
+    """What came of the runs so far, how many they were, and of which commits."""
+    results = {way: Found() for way in WAYS}
+    if not state.exists():
+        return results, 0, []
+    kept = json.loads(state.read_text(encoding="utf-8"))
+    for way, told in kept["by_way"].items():
+        exits = Counter({int(status): count for status, count in told.pop("exits").items()})
+        results[way] = Found(**told, exits=exits)
+    return results, int(kept["runs"]), list(kept["commits"])
+
+
+def _commit() -> str:
+    said = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return said.stdout.strip()

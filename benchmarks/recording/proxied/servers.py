@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
+
 BINARIES = Path("/usr/lib/postgresql/15/bin")
 _SETTINGS = """
 listen_addresses = '127.0.0.1'
@@ -78,6 +80,34 @@ def postgres(settings: str, port: int = 5719) -> Iterator[Postgres]:
         if (folder / "data" / "postmaster.pid").exists():
             found.control("-m", "immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class MariaDB(PrivateMariaDB):
+    """A MariaDB with a database ``shop``, a general log, and a port beside its socket."""
+
+    port = 5721
+
+    def __init__(self) -> None:
+        super().__init__(
+            (
+                "--skip-networking=0",
+                "--bind-address=127.0.0.1",
+                f"--port={self.port}",
+                "--general-log",
+                "--log-output=TABLE",
+            )
+        )
+
+    @property
+    def dsn(self) -> str:
+        """Of the database ``shop``, by the socket."""
+        return super().dsn.replace("/test?", "/shop?")
+
+    def logged(self) -> list[tuple[int, str, str]]:
+        """The general log: connection, command, argument."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT thread_id, command_type, argument FROM mysql.general_log")
+            return [(int(one), str(command), str(text)) for one, command, text in cursor.fetchall()]
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 import java.math.BigDecimal;
 import java.sql.*;
 
-/** What a JVM does through a proxy: java -cp DRIVER Jdbc.java PORT. */
+/** What a JVM does through a proxy: java -cp DRIVER Jdbc.java URL. */
 public class Jdbc {
     static String url;
 
@@ -40,7 +40,7 @@ public class Jdbc {
     }
 
     public static void main(String[] arguments) throws Exception {
-        url = "jdbc:postgresql://127.0.0.1:" + arguments[0] + "/shop?user=postgres";
+        url = arguments[0];
         Thread[] threads = new Thread[3];
         for (int n = 0; n < 3; n++) {
             int seed = n;

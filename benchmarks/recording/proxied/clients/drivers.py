@@ -164,7 +164,80 @@ def sqlalchemy(port):
         engine.dispose()
 
 
+def mariadb(module, port):
+    """Transfers, and several rows in one call, over a driver of MariaDB's."""
+
+    def connect():
+        return module.connect(host="127.0.0.1", port=port, user="root", password="", database="shop")
+
+    threads(connect, "%s", module.Error)
+    connection = connect()
+    cursor = connection.cursor()
+    cursor.executemany("INSERT INTO notes (text, day) VALUES (%s, %s)", [(f"it's {n}", "2020-01-31") for n in range(5)])
+    connection.commit()
+    cursor.execute("SELECT COUNT(*), MAX(text) FROM notes")
+    cursor.fetchall()
+    connection.close()
+
+
+def pymysql(port):
+    """As `mariadb`."""
+    import pymysql
+
+    mariadb(pymysql, port)
+
+
+def connector(port):
+    """As `mariadb`, and statements that are prepared."""
+    import mysql.connector
+
+    mariadb(mysql.connector, port)
+    connection = mysql.connector.connect(host="127.0.0.1", port=port, user="root", database="shop", use_pure=True)
+    cursor = connection.cursor(prepared=True)
+    for n in range(10):
+        cursor.execute("SELECT balance, owner FROM accounts WHERE id = %s", (n % 5 + 1,))
+        cursor.fetchall()
+    connection.close()
+
+
+def piccolo(port):
+    """Tables, transactions and savepoints of an ORM over asyncpg."""
+    from piccolo.columns import Integer, Numeric, Serial, Text
+    from piccolo.engine.postgres import PostgresEngine
+    from piccolo.table import Table
+
+    engine = PostgresEngine({"host": "127.0.0.1", "port": port, "user": "postgres", "database": "shop"})
+
+    class Account(Table, tablename="accounts", db=engine):
+        id = Integer(primary_key=True)
+        owner = Text(null=True)
+        balance = Numeric(digits=(12, 2))
+
+    class Note(Table, tablename="notes", db=engine):
+        id = Serial(primary_key=True)
+        text = Text(null=True)
+
+    async def work(seed):
+        for n in range(30):
+            async with engine.transaction():
+                row = await Account.select().where(Account.id == n % 5 + 1).first().lock_rows()
+                await Account.update({Account.balance: row["balance"] + 1}).where(Account.id == n % 5 + 1)
+                async with engine.transaction(allow_nested=True):
+                    await Account.count()
+
+    async def main():
+        await asyncio.gather(*[work(seed) for seed in range(3)])
+        await Note.insert(Note(text="it's"), Note(text="b"))
+        note = await Note.objects().get(Note.text == "b")
+        note.text = "c"
+        await note.save()
+        await Note.delete().where(Note.text == "c")
+        await Account.select(Account.owner).where(Account.balance > 100).order_by(Account.id).limit(3)
+        await Account.exists().where(Account.id == 1)
+
+    asyncio.run(main())
+
+
 if __name__ == "__main__":
-    {function.__name__: function for function in (psycopg, psycopg2, pg8000, asyncpg, sqlalchemy)}[sys.argv[1]](
-        int(sys.argv[2])
-    )
+    named = (psycopg, psycopg2, pg8000, asyncpg, sqlalchemy, pymysql, connector, piccolo)
+    {function.__name__: function for function in named}[sys.argv[1]](int(sys.argv[2]))
