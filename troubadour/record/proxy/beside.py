@@ -20,6 +20,7 @@ from psycopg.conninfo import make_conninfo
 
 from troubadour.record.core.journal import STOP
 from troubadour.record.errors import RecordError
+from troubadour.record.proxy.mysql.server import is_mysql
 
 HOST = "127.0.0.1"
 _PLACES = frozenset({"host", "port", "hostaddr", "unix_socket", "sslmode", "ssl"})
@@ -77,10 +78,9 @@ def leading_to(dsn: str, port: int) -> str:
         except Error as error:
             raise RecordError(f"the connection string cannot be read: {error}") from error
     parts = urlsplit(dsn)
-    mysql = parts.scheme in ("mysql", "mariadb")
     given = parse_qsl(parts.query)
     kept = [(name, value) for name, value in given if name not in _PLACES]
-    if not mysql:
+    if not is_mysql(dsn):
         kept.append(("sslmode", "disable"))
     user, at, _ = parts.netloc.rpartition("@")
     return urlunsplit((parts.scheme, f"{user}{at}{HOST}:{port}", parts.path, urlencode(kept, quote_via=quote), ""))
