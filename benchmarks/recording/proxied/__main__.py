@@ -22,6 +22,7 @@ from benchmarks.recording.proxied.catalogue import CLIENTS, Client, prepare
 from benchmarks.recording.proxied.compared import compared, compared_with_general
 from benchmarks.recording.proxied.cost import cost
 from benchmarks.recording.proxied.killing import kills
+from benchmarks.recording.proxied.limits import limits
 from benchmarks.recording.proxied.servers import BINARIES, MariaDB, Postgres, postgres, proxy
 from troubadour.formats import read_log
 from troubadour.model.log import Log
@@ -285,6 +286,14 @@ def put(page: Path | None, name: str, text: str) -> None:
 def _kills(runs: int, page: Path | None, state: Path) -> None:
     """The proxy, its decoder, the server, a client killed at random moments, in turns."""
     put(page, "kills", kills(runs, state))
+
+
+@main.command(name="limits")
+@click.option("--connections", default=500, show_default=True)
+@click.option("--page", type=click.Path(dir_okay=False, path_type=Path))
+def _limits(connections: int, page: Path | None) -> None:
+    """Many clients at once, and messages of a gigabyte."""
+    put(page, "limits", limits(connections))
 
 
 @main.command(name="cost")
