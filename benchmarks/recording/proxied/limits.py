@@ -109,7 +109,7 @@ def _digest(port: int, question: bytes) -> tuple[str, int]:
         found, size = hashlib.sha256(), [0]
 
         def read(length: int) -> bytes:
-            data = file.read(length)
+            data: bytes = file.read(length)
             found.update(data)
             size[0] += len(data)
             return data
@@ -122,9 +122,8 @@ def _digest(port: int, question: bytes) -> tuple[str, int]:
 
 def _message(read: Callable[[int], bytes]) -> bytes:
     """Read one message; its kind."""
-    kind = read(1)
-    (length,) = struct.unpack(">I", read(4))
-    left = length - 4
+    kind: bytes = read(1)
+    left = int.from_bytes(read(4), "big") - 4
     while left:
         left -= len(read(min(left, PIECE)))
     return kind
