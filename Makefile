@@ -176,6 +176,12 @@ read-committed: $(STAMP)
 timestamps: $(STAMP)
 	$(PY) -m benchmarks.timestamps --page docs/histories.md $(ARGS)
 
+# Random logs with timestamps before every judge and in several orders of arrival, 20,000 of each type, into their page. It
+# goes on where it was ended (build/agreement.json). MINUTES=30 for a slice: hours.
+MINUTES ?= 600
+agreement: $(STAMP)
+	$(PY) -m tests.property.timestamp_campaign --jobs $(WORKERS) --minutes $(MINUTES) --page docs/histories.md
+
 # Logs of operations on objects before every judge, 5,000 of each type and five witnesses of each, and a million transactions
 # read and judged, into their page: hours.
 objects: $(STAMP)

@@ -40,6 +40,47 @@ def tidb(id: str, start: int, commit: int = 0, **fields: int) -> dict[str, Any]:
     return {"transaction": id, **told, **fields}
 
 
+def filled(run: Any, folder: Path, product: str, log: str, *lines: dict[str, Any]) -> Any:
+    """The audit of a log by the timestamps that were put into it."""
+    times, out = folder / "times.jsonl", folder / "timed.jsonl.gz"
+    times.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    ended = run("log", "certify", log, "--from", product, "--times", str(times), "--log", str(out))
+    assert ended.status == 0, ended.err
+    return run("audit", str(out), "--isolation", "timestamp-snapshot", "--format", "json")
+
+
+class TestFilled:
+    @pytest.mark.parametrize(
+        ("product", "times"),
+        [
+            ("tidb", lambda id, start, commit: tidb(id, start, commit)),
+            ("yugabytedb", lambda id, start, commit: {"transaction": id, "read_time": start, "commit_time": commit}),
+        ],
+    )
+    @pytest.mark.parametrize(("read", "status"), [(5, 0), (0, 1)])
+    def test_a_log_gets_start_and_commit(
+        self, run: Any, tmp_path: Path, product: str, times: Any, read: int, status: int
+    ) -> None:
+        log = write(tmp_path, KV, change(1, 5, id="a"), value(1, read, id="c"))
+        ended = filled(run, tmp_path, product, log, times("a", TSO, TSO + 2), times("c", TSO + 4, 0))
+        assert ended.status == status, ended.out
+
+    def test_cockroach_has_one_moment_which_is_a_place(self, run: Any, tmp_path: Path) -> None:
+        log = write(tmp_path, KV, change(1, 5, id="a"), value(1, 0, id="c"))
+        stamps = [("a", "1700000000000000000.0000000001"), ("c", "1700000000000000000.0000000002")]
+        ended = filled(run, tmp_path, "cockroachdb", log, *({"transaction": id, "timestamp": at} for id, at in stamps))
+        assert ended.status == 1 and ended.json["failing_transaction"] == "c"
+
+    def test_what_cannot_be_filled(self, run: Any, tmp_path: Path) -> None:
+        log, times = write(tmp_path, KV, change(1, 5, id="a", commit=4)), tmp_path / "times.jsonl"
+        times.write_text(json.dumps({"transaction": "a", "read_time": 1, "commit_time": 2}))
+        common = ("log", "certify", log, "--from", "yugabytedb", "--times", str(times))
+        refused(run(*common, "--log", str(tmp_path / "out")), "has timestamps already")
+        assert run(*common).status == 2
+        times.write_text(json.dumps({"transaction": "a", "read_time": 3, "commit_time": 2}))
+        refused(run(*common, "--log", str(tmp_path / "out")), "before it read")
+
+
 class TestTidb:
     def test_a_snapshot_has_the_commits_up_to_its_start(self, run: Any, tmp_path: Path) -> None:
         log = write(tmp_path, KV, change(1, 5, id="a"), change(2, 6, id="b"), value(2, 0, id="c"), value(1, 5, id="d"))

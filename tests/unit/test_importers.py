@@ -188,6 +188,20 @@ def test_chronos(tmp_path: Path) -> None:
     assert second["start"] < second["commit"] < first["start"] < first["commit"]
 
 
+def test_chronos_numbers_a_session_as_the_file_has_it(run: Any, tmp_path: Path) -> None:
+    late = {"sts": {"p": 10}, "cts": {"p": 20}}
+    ops = [{"t": "w", "k": 7, "v": 2}]
+    path = written(
+        tmp_path / "h.json",
+        chronos({"tid": 1, "ops": ops, **late}, {"tid": 2, "ops": []}, {"tid": 3, "sid": 4, "ops": []}),
+    )
+    lines = [*read_history(path, "chronos").transactions]
+    assert [(line["session"], line["sno"]) for line in lines] == [("19", 0), ("19", 1), ("4", 0)]
+    path.write_text(chronos({"tid": 1, "ops": ops, **late}, {"tid": 2, "ops": [{"t": "r", "k": 7}]}))
+    ended = run("audit", "--from", "chronos", str(path), "--isolation", "timestamp-snapshot", "--format", "json")
+    assert ended.status == 1 and ended.json["violations"]["by_axiom"]["SESSION"] == 1
+
+
 def test_chronos_with_lists(tmp_path: Path) -> None:
     ops = [{"t": "a", "k": 7, "v": 2}, {"t": "r", "k": 7, "v": [2]}, {"t": "r", "k": 8}]
     path = written(tmp_path / "h.json", chronos({"tid": "a", "ops": ops}))

@@ -1,8 +1,9 @@
-"""Certificates from the timestamps that TiDB and CockroachDB tell of a transaction (Emme §5, §6).
+"""Certificates from the timestamps that TiDB, CockroachDB and YugabyteDB tell of a transaction (Emme §5, §6; Chronos and
+Aion §IV-C), and the log with them.
 
 TiDB: a version is named by its writer's `commit_ts`, and a snapshot at t has those up to t. CockroachDB: a transaction
-reads and writes at one timestamp, so that these are an expected serialization order. Does not know either server: what
-its clients asked it (`@@tidb_last_txn_info`, `cluster_logical_timestamp()`) is in a file, a line each.
+reads and writes at one timestamp, so that these are an expected serialization order. YugabyteDB: hybrid times of the
+read and the commit, from its write-ahead log. Does not know any server: what it told is in a file, a line each.
 """
 
 from __future__ import annotations
@@ -39,23 +40,68 @@ class _Cockroach(msgspec.Struct, frozen=True):
     timestamp: _Hybrid
 
 
+class _Yugabyte(msgspec.Struct, frozen=True):
+    """The hybrid times at which a transaction read and committed, as integers; one that wrote nothing has no
+    `commit_time`."""
+
+    transaction: TransactionId
+    read_time: _Ts
+    commit_time: _Ts = 0
+
+
+Times = dict[TransactionId, tuple[int | None, int | None]]
+"""Of each transaction its `start` and its `commit`, as a log has them."""
+
+
 def tidb_certificate(log: Log, path: Path) -> Certificate:
     """Of the lines at `path`. A pessimistic transaction of several statements whose `for_update_ts` is not its
     `start_ts` read several states, of which the last is told: it has no read state then. Raises LogError."""
-    transactions = {one.id: one for one in log.transactions}
+    return _by_snapshots(log, path, tidb_times(log, path), "commit_ts")
+
+
+def yugabyte_certificate(log: Log, path: Path) -> Certificate:
+    """Of the lines at `path`. Raises LogError."""
+    return _by_snapshots(log, path, yugabyte_times(log, path), "commit_time")
+
+
+def _by_snapshots(log: Log, path: Path, times: Times, named: str) -> Certificate:
+    """A snapshot at a timestamp has the versions up to it."""
     commits: list[Commit] = []
     reads: dict[TransactionId, ReadState] = {}
-    for entry in _lines(path, _Tidb, transactions):
-        wrote = entry.commit_ts or None
+    for id, (at, wrote) in times.items():
         if wrote is not None:
             commits.append(Commit(wrote, wrote))
-        at = _state(entry, transactions[entry.transaction])
         if at is not None:
-            reads[entry.transaction] = ReadState(wrote, Snapshot(at + 1, at + 1, frozenset()))
+            reads[id] = ReadState(wrote, Snapshot(at + 1, at + 1, frozenset()))
     commits.sort(key=lambda one: one.place)
     if len({one.xid for one in commits}) < len(commits):
-        raise LogError(f"{shown(path)}: two transactions have one commit_ts")
+        raise LogError(f"{shown(path)}: two transactions have one {named}")
     return Certificate(log.header.log_id, Scheme.SNAPSHOT, log.header.dbms, tuple(commits), reads)
+
+
+def tidb_times(log: Log, path: Path) -> Times:
+    """Of the lines at `path`. Raises LogError."""
+    transactions = {one.id: one for one in log.transactions}
+    return {
+        one.transaction: (_state(one, transactions[one.transaction]), one.commit_ts or None)
+        for one in _lines(path, _Tidb, transactions)
+    }
+
+
+def yugabyte_times(log: Log, path: Path) -> Times:
+    """Of the lines at `path`. Raises LogError."""
+    found = _lines(path, _Yugabyte, {one.id: one for one in log.transactions})
+    for one in found:
+        if 0 < one.commit_time < one.read_time:
+            raise LogError(f"{shown(path)}: transaction {one.transaction!r} committed before it read")
+    return {one.transaction: (one.read_time, one.commit_time or None) for one in found}
+
+
+def cockroach_times(log: Log, path: Path) -> Times:
+    """Of the lines at `path`: the place of a timestamp among all, as it has more than 64 bits. Raises LogError."""
+    stamps = _stamps(log, path)
+    place = {stamp: number for number, stamp in enumerate(sorted(set(stamps.values())))}
+    return {id: (place[stamp], place[stamp]) for id, stamp in stamps.items()}
 
 
 def _state(entry: _Tidb, transaction: Transaction) -> int | None:
@@ -69,16 +115,54 @@ def _state(entry: _Tidb, transaction: Transaction) -> int | None:
 
 def cockroach_certificate(log: Log, path: Path) -> Certificate:
     """Of the lines at `path`. Raises LogError."""
-    transactions = {one.id: one for one in log.transactions}
-    reads = {}
-    for entry in _lines(path, _Cockroach, transactions):
-        wall, _, logical = entry.timestamp.partition(".")
-        stamp = int(wall) * 10**_LOGICAL + int(logical.ljust(_LOGICAL, "0"))
-        reads[entry.transaction] = ReadState(timestamp=stamp)
+    reads = {id: ReadState(timestamp=stamp) for id, stamp in _stamps(log, path).items()}
     return Certificate(log.header.log_id, Scheme.SERIALIZATION_ORDER, log.header.dbms, (), reads)
 
 
-IMPORTS = {"tidb": tidb_certificate, "cockroachdb": cockroach_certificate}
+def _stamps(log: Log, path: Path) -> dict[TransactionId, int]:
+    found = {}
+    for entry in _lines(path, _Cockroach, {one.id: one for one in log.transactions}):
+        wall, _, logical = entry.timestamp.partition(".")
+        found[entry.transaction] = int(wall) * 10**_LOGICAL + int(logical.ljust(_LOGICAL, "0"))
+    return found
+
+
+IMPORTS = {
+    "tidb": (tidb_certificate, tidb_times),
+    "cockroachdb": (cockroach_certificate, cockroach_times),
+    "yugabytedb": (yugabyte_certificate, yugabyte_times),
+}
+
+
+def stamped(text: bytes, times: Times) -> bytes:
+    """The lines of a log with `start` and `commit` put at the end of each transaction that has them; nothing else is
+    changed. Raises LogError where a line has one already."""
+    lines = text.splitlines(keepends=True)
+    for at, line in enumerate(lines[1:], 1):
+        try:
+            brief = msgspec.json.decode(line, type=_Brief)
+        except msgspec.MsgspecError:
+            continue  # no transaction
+        start, commit = times.get(brief.id, (None, None))
+        if brief.kind == "intent" or (start is None and commit is None):
+            continue
+        if brief.start is not None or brief.commit is not None:
+            raise LogError(f"transaction {brief.id!r} has timestamps already")
+        fields = b"".join(
+            b',"%s":%d' % (name, time) for name, time in ((b"start", start), (b"commit", commit)) if time is not None
+        )
+        body = line.rstrip()
+        lines[at] = body.removesuffix(b"}") + fields + b"}" + line[len(body) :]
+    return b"".join(lines)
+
+
+class _Brief(msgspec.Struct, frozen=True):
+    """Of a transaction line what tells where timestamps go."""
+
+    id: TransactionId
+    kind: str = "transaction"
+    start: int | None = None
+    commit: int | None = None
 
 
 def _lines(path: Path, type: Any, transactions: dict[TransactionId, Transaction]) -> list[Any]:

@@ -1,7 +1,7 @@
 """The JSON of Chronos, Aion and TimeKiller: a list of transactions with hybrid timestamps ``{"p": ..., "l": ...}``.
 
 Operations ``w`` and ``r`` on registers, or ``a`` and ``r`` on lists. The timestamps become `start` and `commit`,
-integers of one order. An absent value is null, or the empty list. Does not judge by the timestamps.
+integers of one order; the transactions of a session are numbered as they stand in the file. An absent value is null, or the empty list. Does not judge by the timestamps.
 """
 
 from __future__ import annotations
@@ -101,11 +101,15 @@ def _order(stamps: Sequence[Clock]) -> dict[Clock, int]:
 def _lines(
     raw: Sequence[msgspec.Raw], decoder: msgspec.json.Decoder[_Transaction], order: dict[Clock, int], lists: bool
 ) -> Iterator[Json]:
+    numbers: dict[str, int] = {}
     for one in raw:
         transaction = decoder.decode(one)
+        session = str(transaction.sid)
+        number = numbers[session] = numbers.get(session, -1) + 1
         yield {
             "id": transaction.tid,
-            "session": str(transaction.sid),
+            "session": session,
+            "sno": number,
             "status": "committed",
             "start": order[transaction.sts.clock()],
             "commit": order[transaction.cts.clock()],
