@@ -1,5 +1,5 @@
-"""Certificates from the timestamps that TiDB, CockroachDB and YugabyteDB tell of a transaction (Emme §5, §6; Chronos and
-Aion §IV-C), and the log with them.
+"""Certificates from the timestamps that TiDB, CockroachDB and YugabyteDB tell of a transaction, and the log with them
+(Emme §5, §6; Chronos and Aion §IV-C).
 
 TiDB: a version is named by its writer's `commit_ts`, and a snapshot at t has those up to t. CockroachDB: a transaction
 reads and writes at one timestamp, so that these are an expected serialization order. YugabyteDB: hybrid times of the

@@ -1,7 +1,8 @@
 """The JSON of Chronos, Aion and TimeKiller: a list of transactions with hybrid timestamps ``{"p": ..., "l": ...}``.
 
 Operations ``w`` and ``r`` on registers, or ``a`` and ``r`` on lists. The timestamps become `start` and `commit`,
-integers of one order; the transactions of a session are numbered as they stand in the file. An absent value is null, or the empty list. Does not judge by the timestamps.
+integers of one order; the transactions of a session are numbered as they stand in the file. An absent value is null, or
+the empty list. Does not judge by the timestamps.
 """
 
 from __future__ import annotations
