@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial agreement all-anomalies timestamps two-hosts
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial agreement products all-anomalies timestamps two-hosts
 
 setup: $(STAMP)
 
@@ -192,6 +192,10 @@ objects: $(STAMP)
 # was stopped, and keeps the figures in benchmarks/agreement.json. Hours: make agreement ARGS="--minutes 30".
 agreement: $(STAMP)
 	$(PY) -m tests.property.anomaly_campaign --jobs $(WORKERS) $(ARGS)
+
+# Lists and registers on every product at every level, with kills: what each shows, into its page. 15 minutes.
+products: $(STAMP)
+	$(PY) -m benchmarks.objects.products --page docs/all-anomalies.md $(ARGS)
 
 # Contended runs of 50,000 transactions at three levels, recorded and audited: hours. ROWS="1000" for these alone.
 ROWS ?= 10 100 1000

@@ -31,6 +31,7 @@ from troubadour.replay import check as check_sql
 
 BUDGET = 40_000
 BLOCK = 100
+OWN = "each its own"
 FIGURES = Path("benchmarks/agreement.json")
 
 Told = Mapping[str, Status]
@@ -41,7 +42,7 @@ def asked(told: Told) -> list[str]:
     not."""
     found = []
     for level, status in told.items():
-        others = [one for one in told if one != level and told[one] is status]
+        others = [one for one in told if one not in (level, OWN) and told[one] is status and level != OWN]
         if status is Status.CORRECT:
             settled = any(level in weaker(one) for one in others)
         else:
@@ -52,12 +53,20 @@ def asked(told: Told) -> list[str]:
 
 
 def decided(log: ObjectLog) -> dict[str, Verdict]:
-    """What facts and order say of each general level that they decide."""
+    """What facts and order say of each general level, and of the log's own ones, where they decide it."""
     derived = Derived(log)
     # the second decision is the oracle's here
-    options = (ObjectOptions(level, unobserved=True) for level in GENERAL)
-    found = {str(one.isolation): decide_objects(log, one, lambda *_: Status.VIOLATION, derived) for one in options}
+    options = {level: ObjectOptions(_level(level), unobserved=True) for level in _levels(log)}
+    found = {name: decide_objects(log, one, lambda *_: Status.VIOLATION, derived) for name, one in options.items()}
     return {level: one for level, one in found.items() if one is not None and one.status is not Status.UNDECIDED}
+
+
+def _levels(log: ObjectLog) -> list[str]:
+    return [*GENERAL, *([OWN] if log.header.isolation is not None else [])]
+
+
+def _level(name: str) -> str | None:
+    return None if name == OWN else name
 
 
 def judged(kind: str, seed: int) -> Iterator[str]:
@@ -67,7 +76,7 @@ def judged(kind: str, seed: int) -> Iterator[str]:
     statuses = {level: verdict.status for level, verdict in verdicts.items()}
     found = anomalies_of(log).anomalies
     out = {level: Status.VIOLATION for one in found for level in one.rules_out if level in GENERAL}
-    for level in GENERAL:
+    for level in _levels(log):
         yield f"{level}: {statuses[level].value if level in statuses else 'left to the search'}"
         if level in out:
             yield f"{level}: ruled out by an anomaly"
@@ -79,8 +88,8 @@ def judged(kind: str, seed: int) -> Iterator[str]:
         verdict = verdicts[level]
         if verdict.witness is not None:
             yield "witnesses before the replay of SQL"
-            judged_log, library = library_for(sql, level)
-            refused = check_sql(judged_log, verdict.witness, library, isolation=level)
+            judged_log, library = library_for(sql, _level(level))
+            refused = check_sql(judged_log, verdict.witness, library, isolation=_level(level))
             if refused is not None:
                 yield f"FAULT {kind} {seed} at {level}: the witness is refused as SQL: {refused.text}"
     refuted = {level for level, status in statuses.items() if status is Status.VIOLATION}
@@ -88,7 +97,7 @@ def judged(kind: str, seed: int) -> Iterator[str]:
         names = ", ".join(one.name for one in found if level in one.rules_out)
         prefix = verdicts[level].verified_prefix if level in refuted else None
         try:
-            answer = explain(*library_for(sql, level), level, budget=BUDGET)
+            answer = explain(*library_for(sql, _level(level)), _level(level), budget=BUDGET)
         except BudgetExceeded:
             yield "too many orders for the oracle"
             continue

@@ -8,7 +8,7 @@ audited as the SQL that it stands for. Does not know files or how a verdict is s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -28,6 +28,7 @@ from troubadour.facts.objects.totals import total_faults
 from troubadour.formats.objects.expand import row_names
 from troubadour.formats.objects.read import kept
 from troubadour.isolation.levels import LEVELS, Level, Scope
+from troubadour.isolation.models import weaker
 from troubadour.model.breaches import Breaches
 from troubadour.model.objects import ABORTED, COMMITTED, MISSING, READ, UNKNOWN, UNREAD, ObjectLog
 from troubadour.model.verdict import CoreScope, Coverage, Status, Verdict
@@ -35,7 +36,7 @@ from troubadour.model.verdict import Scope as Excluded
 from troubadour.model.witness import RowRead, TransactionView, Views, Witness
 from troubadour.order.objects.arrays import lightest, shortest_circle
 from troubadour.order.objects.counted_times import out_of_time
-from troubadour.order.objects.known import Relation, Why, is_orderly, known_order
+from troubadour.order.objects.known import Relation, Why, is_general, is_orderly, known_order
 from troubadour.problem.budget import SOME
 from troubadour.proof.dependencies import is_shown
 from troubadour.replay.objects import Reading, by_timestamps, check_reading
@@ -81,9 +82,12 @@ def decide_objects(
     """
     begun = time.perf_counter()
     level = _level_of(log, options.isolation)
-    if level is None or not _is_judged(log, options):
+    if not _is_judged(log, options):
         return None
-    if any(definition.unknown for definition in log.objects):
+    if level is None:
+        between = _between(log, options.isolation, confirm, derived)
+        found = None if between is None else between.made()
+    elif any(definition.unknown for definition in log.objects):
         found = None if level.ordered else _Decision(log, level, options.isolation, confirm).by_totals()
     elif level.ordered:
         check_writers(log, level)
@@ -116,11 +120,33 @@ def _level_of(log: ObjectLog, isolation: str | None) -> Level | None:
     """The one level of all transactions, where it is general; else None."""
     if not len(log):
         return None
-    names = {isolation or log.level_names[one] or log.header.isolation for one in set(log.levels)}
+    names = _names_of(log, isolation)
     if len(names) != 1:
         return None
     level = LEVELS.get(names.pop() or "")
     return level if level is not None and (level.ordered or is_orderly(level)) else None
+
+
+def _names_of(log: ObjectLog, isolation: str | None) -> set[str | None]:
+    """The levels that transactions are held to."""
+    return {isolation or log.level_names[one] or log.header.isolation for one in set(log.levels)}
+
+
+def _between(log: ObjectLog, isolation: str | None, confirm: Confirm, derived: Derived | None) -> _Between | None:
+    """The decision at general levels that are not told by an order of events, or are several."""
+    names = {name or "" for name in _names_of(log, isolation)}
+    orderly = [level.name for level in LEVELS.values() if is_orderly(level)]
+    if not len(log) or any(name not in LEVELS or not is_general(LEVELS[name]) for name in names):
+        return None
+    if any(definition.unknown for definition in log.objects):
+        return None
+    below = [one for one in orderly if all(one in weaker(name) for name in names)]
+    above = [one for one in orderly if all(name in weaker(one) for name in names)]
+    if not below:
+        return None
+    weak = next(one for one in reversed(below) if not any(one in weaker(other) - {other} for other in below))
+    strong = [one for one in above if not any(other in weaker(one) - {one} for other in above)]
+    return _Between(log, sorted(names), isolation, confirm, (weak, *strong), derived=derived)
 
 
 def _is_judged(log: ObjectLog, options: ObjectOptions) -> bool:
@@ -155,7 +181,12 @@ class _Decision:
         self.derived = Derived(log) if derived is None else derived
         self.log, self.level, self.isolation, self.confirm = log, level, isolation, confirm
         self.whole = log if whole is None else whole
-        self.grows = level.horizon.latest or level.write_conflict
+        self.grows = _grows(level)
+        self.called = level.name
+
+    def _like(self, log: ObjectLog) -> _Decision:
+        """Another log, or a prefix of the whole one, at the same levels."""
+        return _Decision(log, self.level, self.isolation, self.confirm, self.whole)
 
     def made(self) -> Verdict | None:
         """The verdict; None where nothing is decided."""
@@ -204,14 +235,14 @@ class _Decision:
         before = _limited(self.log, weight)
         if self._explains(_some(before, happened)):
             return True, None
-        other = _Decision(before, self.level, self.isolation, self.confirm, self.whole).made()
+        other = self._like(before).made()
         if other is None:
             return False, None
         return (True, None) if other.status is Status.CORRECT else (False, other)
 
     def _explains(self, log: ObjectLog) -> bool:
         """Whether a candidate explains another log."""
-        other = _Decision(log, self.level, self.isolation, self.confirm, self.whole)
+        other = self._like(log)
         if other._by_timestamps() is not None:
             return True
         facts = other.derived.facts(grows=self.grows)
@@ -353,7 +384,7 @@ class _Decision:
         count = len(log.kinds)
         return Verdict(
             status=status,
-            isolation=self.level.name,
+            isolation=self.called,
             total=len(log),
             committed=log.count(COMMITTED),
             aborted=log.count(ABORTED),
@@ -363,6 +394,45 @@ class _Decision:
             coverage=Coverage(count, count, _observed(log)),
             **fields,  # type: ignore[arg-type]
         )
+
+
+class _Between(_Decision):
+    """At levels between some that are told by an order of events: what the weaker one excludes is refuted, and an order
+    that a stronger one has explains the log where replay accepts it at the levels themselves."""
+
+    def __init__(
+        self,
+        log: ObjectLog,
+        names: Sequence[str],
+        isolation: str | None,
+        confirm: Confirm,
+        orderly: Sequence[str],
+        whole: ObjectLog | None = None,
+        derived: Derived | None = None,
+    ) -> None:
+        """`names`: the levels; `orderly`: the weaker one and the stronger ones."""
+        weak, *strong = orderly
+        super().__init__(log, LEVELS[weak], isolation, confirm, whole, derived)
+        self.names, self.orderly = names, orderly
+        self.strong = [LEVELS[name] for name in strong]
+        self.called = ", ".join(names)
+
+    def _like(self, log: ObjectLog) -> _Decision:
+        return _Between(log, self.names, self.isolation, self.confirm, self.orderly, self.whole)
+
+    def _explained(self, facts: Facts, relation: Relation) -> Verdict | None:
+        for level in self.strong:
+            facts = self.derived.facts(grows=_grows(level))
+            found = map(self._judged, candidates(facts, known_order(facts, level), level))
+            verdict = next((one for one in found if one is not None), None)
+            if verdict is not None:
+                return verdict
+        return None
+
+
+def _grows(level: Level) -> bool:
+    """Whether every change acts on the newest version."""
+    return level.horizon.latest or level.write_conflict
 
 
 class _ByTimestamps(_Decision):

@@ -52,8 +52,12 @@ class Relation:
 
 def is_orderly(level: Level) -> bool:
     """Whether a level is told by an order of events: each transaction sees a state, or each row is of one."""
-    general = level.dialect is None and not level.ordered
-    return general and level.visible is Visible.STATE and level.scope is not Scope.STATEMENT
+    return is_general(level) and level.visible is Visible.STATE and level.scope is not Scope.STATEMENT
+
+
+def is_general(level: Level) -> bool:
+    """Whether a level is no product's, and none by timestamps."""
+    return level.dialect is None and not level.ordered
 
 
 def since_of(facts: Facts) -> Ints:
