@@ -134,19 +134,16 @@ def _names_of(log: ObjectLog, isolation: str | None) -> set[str | None]:
 
 def _between(log: ObjectLog, isolation: str | None, confirm: Confirm, derived: Derived | None) -> _Between | None:
     """The decision at general levels that are not told by an order of events, or are several."""
-    names = {name or "" for name in _names_of(log, isolation)}
-    orderly = [level.name for level in LEVELS.values() if is_orderly(level)]
+    names = sorted(name or "" for name in _names_of(log, isolation))
     if not len(log) or any(name not in LEVELS or not is_general(LEVELS[name]) for name in names):
         return None
     if any(definition.unknown for definition in log.objects):
         return None
-    below = [one for one in orderly if all(one in weaker(name) for name in names)]
-    above = [one for one in orderly if all(name in weaker(one) for name in names)]
-    if not below:
+    below = [one for one in LEVELS.values() if is_orderly(one) and all(one.name in weaker(name) for name in names)]
+    strongest = [one for one in below if not any(one.name in weaker(other.name) for other in below if other is not one)]
+    if not strongest:
         return None
-    weak = next(one for one in reversed(below) if not any(one in weaker(other) - {other} for other in below))
-    strong = [one for one in above if not any(other in weaker(one) - {one} for other in above)]
-    return _Between(log, sorted(names), isolation, confirm, (weak, *strong), derived=derived)
+    return _Between(log, names, isolation, confirm, strongest[-1], derived=derived)
 
 
 def _is_judged(log: ObjectLog, options: ObjectOptions) -> bool:
@@ -365,8 +362,25 @@ class _Decision:
         return self._judged(reading, "timestamps") if isinstance(reading, Reading) else None
 
     def _explained(self, facts: Facts, relation: Relation) -> Verdict | None:
-        found = map(self._judged, candidates(facts, relation, self.level))
-        return next((verdict for verdict in found if verdict is not None), None)
+        verdict = self._first_accepted(candidates(facts, relation, self.level))
+        if verdict is not None or self.grows:
+            return verdict
+        if self.level.scope is not Scope.ROW:
+            return self._explained_at(level for level in _above([self.level.name]) if _grows(level))
+        facts = self.derived.facts(grows=True)
+        return self._first_accepted(candidates(facts, known_order(facts, self.level, newest=True), self.level))
+
+    def _explained_at(self, levels: Iterable[Level]) -> Verdict | None:
+        """Correct, where replay accepts an order that a stronger level has."""
+        for level in levels:
+            facts = self.derived.facts(grows=_grows(level))
+            verdict = self._first_accepted(candidates(facts, known_order(facts, level), level))
+            if verdict is not None:
+                return verdict
+        return None
+
+    def _first_accepted(self, readings: Iterable[Reading]) -> Verdict | None:
+        return next((verdict for one in readings if (verdict := self._judged(one)) is not None), None)
 
     def _judged(self, reading: Reading, engine: str = "dependencies") -> Verdict | None:
         """Correct, where replay accepts a reading of the log."""
@@ -406,28 +420,32 @@ class _Between(_Decision):
         names: Sequence[str],
         isolation: str | None,
         confirm: Confirm,
-        orderly: Sequence[str],
+        weak: Level,
         whole: ObjectLog | None = None,
         derived: Derived | None = None,
     ) -> None:
-        """`names`: the levels; `orderly`: the weaker one and the stronger ones."""
-        weak, *strong = orderly
-        super().__init__(log, LEVELS[weak], isolation, confirm, whole, derived)
-        self.names, self.orderly = names, orderly
-        self.strong = [LEVELS[name] for name in strong]
+        """`names`: the levels; `weak`: one that they all imply."""
+        super().__init__(log, weak, isolation, confirm, whole, derived)
+        self.names = names
         self.called = ", ".join(names)
 
     def _like(self, log: ObjectLog) -> _Decision:
-        return _Between(log, self.names, self.isolation, self.confirm, self.orderly, self.whole)
+        return _Between(log, self.names, self.isolation, self.confirm, self.level, self.whole)
 
     def _explained(self, facts: Facts, relation: Relation) -> Verdict | None:
-        for level in self.strong:
-            facts = self.derived.facts(grows=_grows(level))
-            found = map(self._judged, candidates(facts, known_order(facts, level), level))
-            verdict = next((one for one in found if one is not None), None)
-            if verdict is not None:
-                return verdict
-        return None
+        return self._explained_at(_above(self.names))
+
+
+def _above(names: Sequence[str]) -> list[Level]:
+    """The weakest levels that are told by an order of events and imply some others, and the weakest of them at which
+    every change acts on the newest version."""
+    some = [one for one in LEVELS.values() if is_orderly(one) and all(name in weaker(one.name) for name in names)]
+    growing = [one for one in some if _grows(one)]
+    return [*dict.fromkeys((*_weakest(some), *_weakest(growing)))]
+
+
+def _weakest(levels: Sequence[Level]) -> list[Level]:
+    return [one for one in levels if not any(other.name in weaker(one.name) for other in levels if other is not one)]
 
 
 def _grows(level: Level) -> bool:

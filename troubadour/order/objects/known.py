@@ -65,8 +65,13 @@ def since_of(facts: Facts) -> Ints:
     since = ranks(facts.accesses.log)
     writer = facts.writer(facts.reads.version)
     chosen = writer >= 0
-    reader = np.concatenate((facts.reads.txn[chosen], facts.sees.txn))
-    writer = np.concatenate((writer[chosen], facts.accesses.visit_txn[facts.sees.visit]))
+    # an answer that has two versions of a list shows that both were written
+    both = facts.successions
+    later, earlier = facts.writer(both.later), facts.writer(both.earlier)
+    has = (both.differs == 1) & (both.by != later)
+    told = has & (earlier >= 0)
+    reader = np.concatenate((facts.reads.txn[chosen], facts.sees.txn, both.by[has], both.by[told]))
+    writer = np.concatenate((writer[chosen], facts.accesses.visit_txn[facts.sees.visit], later[has], earlier[told]))
     while True:
         earlier = np.flatnonzero(since[reader] < since[writer])
         if not len(earlier):
@@ -192,6 +197,15 @@ class _Maker:
         both = np.maximum(weight[some], self.since[earlier_txn])
         target = later_txn[some] if self.level.write_conflict or not self.split else self.commit(later_txn[some])
         self.add(self.commit(earlier_txn), target, both, Why.WW, known.at[some], known.by[some])
+
+    def versions(self) -> None:
+        """The writers of versions that follow one another, as if each change acted on the newest one."""
+        known, since = self.facts.successions, self.since
+        earlier, later = self.facts.writer(known.earlier), self.facts.writer(known.later)
+        some = np.flatnonzero((earlier >= 0) & (earlier != later))
+        earlier, later = earlier[some], later[some]
+        weight = np.maximum(since[earlier], since[later])
+        self.add(self.commit(earlier), self.commit(later), weight, Why.WW, known.at[some], known.by[some])
 
     def _overlapping(self, chosen: Ints, later_txn: Ints, weight: Ints) -> None:
         """Readers of a version before the commits of several that came after it, through a bead for each version."""
@@ -421,11 +435,14 @@ def of_reads_and_times(facts: Facts) -> Relation:
     return maker.made()
 
 
-def known_order(facts: Facts, level: Level) -> Relation:
-    """The edges that hold at a level, for which `is_orderly` holds."""
+def known_order(facts: Facts, level: Level, *, newest: bool = False) -> Relation:
+    """The edges that hold at a level, for which `is_orderly` holds; `newest`: where each row is of a state of its own,
+    with those that hold where each change acts on the newest version, as servers let it."""
     maker = _Maker(facts, level)
     maker.reads()
     maker.sees()
+    if newest and level.scope is Scope.ROW:
+        maker.versions()
     if level.scope is not Scope.ROW:
         maker.successions()
         maker.misses()
