@@ -33,8 +33,8 @@ def header(schema: str, rows: Sequence[Sequence[Any]], table: str) -> Line:
     return {"format": "troubadour-log", "version": 1, "dialect": "postgres", "schema": [schema], "initial": initial}
 
 
-def serial(count: int, seed: int, *, wrong: bool) -> Iterator[Line]:
-    """A serial log of transfers; with `wrong` one read in the middle shows 7 more than there was."""
+def serial(count: int, seed: int, *, wrong: int | None) -> Iterator[Line]:
+    """A serial log of transfers; one read of the transaction `wrong` shows 7 more than there was (None: none does)."""
     random = Random(seed)
     balances = dict.fromkeys(range(1, ACCOUNTS + 1), 100)
     yield header("CREATE TABLE accounts (id INT PRIMARY KEY, balance INT NOT NULL)", list(balances.items()), "accounts")
@@ -44,7 +44,7 @@ def serial(count: int, seed: int, *, wrong: bool) -> Iterator[Line]:
         amount = random.randint(1, 5)
         statements: list[Line] = []
         for key, change in ((source, -amount), (target, amount)):
-            more = 7 if wrong and number == count // 2 and key == source else 0
+            more = 7 if number == wrong and key == source else 0
             sql = "SELECT balance FROM accounts WHERE id = $1"
             statements.append(_read(sql, [key], "balance", balances[key] + more))
             balances[key] += change
@@ -167,24 +167,37 @@ HEAD = "| log | transactions | verdict | CPU s | of the right one | says |\n|---
 @click.option("--size", "sizes", multiple=True, type=int, default=(50, 3_000, 100_000), show_default=True)
 @click.option("--shuffled", multiple=True, type=int, default=(150, 600), show_default=True)
 @click.option("--seeds", default=3, show_default=True, help="Shuffled logs of each kind and size.")
-@click.option("--level", default="serializable", show_default=True)
+@click.option("--level", "levels", multiple=True, default=("strict-serializable", "serializable"), show_default=True)
+@click.option("--at", default=0.5, show_default=True, help="Where in a serial log the wrong value is.")
 @click.option("--timeout", default=300.0, show_default=True, help="Seconds of an audit.")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("build/serial"), show_default=True)
-def main(sizes: Sequence[int], shuffled: Sequence[int], seeds: int, level: str, timeout: float, folder: Path) -> None:
+def main(
+    sizes: Sequence[int],
+    shuffled: Sequence[int],
+    seeds: int,
+    levels: Sequence[str],
+    at: float,
+    timeout: float,
+    folder: Path,
+) -> None:
     """Make the logs and audit them."""
     folder.mkdir(parents=True, exist_ok=True)
     print(HEAD)
     for size in sizes:
-        right = judged(written(folder / "right.jsonl", serial(size, 1, wrong=False)), level, timeout)
-        print(right.row("serial", size), flush=True)
-        wrong = judged(written(folder / "wrong.jsonl", serial(size, 1, wrong=True)), level, timeout)
-        print(wrong.row("serial, one value wrong", size, f"{wrong.cpu / right.cpu:.2f}"), flush=True)
+        made = written(folder / "right.jsonl", serial(size, 1, wrong=None))
+        spoilt = written(folder / "wrong.jsonl", serial(size, 1, wrong=int(size * at)))
+        for level in levels:
+            right = judged(made, level, timeout)
+            print(right.row(f"serial, {level}", size), flush=True)
+            wrong = judged(spoilt, level, timeout)
+            print(wrong.row(f"serial, one value wrong, {level}", size, f"{wrong.cpu / right.cpu:.2f}"), flush=True)
     kinds = [("values", shuffled_values, size) for size in shuffled]
     kinds += [("counts", shuffled_counts, size) for size in shuffled[-1:]]
     for name, make, size in kinds:
         for fault in (False, True):
             for seed in range(seeds):
-                found = judged(written(folder / "shuffled.jsonl", make(size, seed, wrong=fault)), level, timeout)
+                log = written(folder / "shuffled.jsonl", make(size, seed, wrong=fault))
+                found = judged(log, "serializable", timeout)
                 print(found.row(f"shuffled {name}{', one value wrong' if fault else ''}", size), flush=True)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -24,8 +25,9 @@ from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
 from troubadour.model.witness import GivenUp
-from troubadour.problem.budget import LONGER, SECOND, Budget
+from troubadour.problem.budget import LONGER, SECOND, THOROUGHLY, Budget
 from troubadour.problem.heuristics import Heuristics
+from troubadour.replay.newest import Unexplained
 
 Progress = Callable[[str, int, int], None]
 """Called with a phase, how much of it is done and how much there is."""
@@ -74,7 +76,7 @@ def _audited(log: Log, library: SqlLibrary, options: Options, progress: Progress
     if verdict.status is Status.VIOLATION and is_untold(log):
         verdict = _by_other_settings(log, library, verdict, options, time.monotonic() - begun)
     verdict = with_remarks(log, verdict)
-    if options.accounts and verdict.status is Status.VIOLATION:
+    if options.accounts and verdict.status is Status.VIOLATION and verdict.account is None:
         with options.budget.step("account") as tally:
             verdict = _with_account(log, library, verdict, options, time.monotonic() - begun)
             tally.helped += verdict.account is not None
@@ -188,9 +190,11 @@ def _as_far_as_modelled(
 
 def _serially(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict:
     begun = time.perf_counter()
-    explained = _straight(log, library, options, report)
-    if explained is not None:
-        return msgspec.structs.replace(explained, seconds=round(time.perf_counter() - begun, 4))
+    found = _straight(log, library, options, report)
+    if isinstance(found, Unexplained):
+        found = _by_one_state(log, library, options, found)
+    if found is not None:
+        return msgspec.structs.replace(found, seconds=round(time.perf_counter() - begun, 4))
     if options.timeout is not None:
         options = replace(options, timeout=max(options.timeout - (time.perf_counter() - begun), NO_TIME))
     if not snapshots_of(log, options.isolation):
@@ -201,6 +205,33 @@ def _serially(log: Log, library: SqlLibrary, options: Options, report: Progress)
         return _audit(other, library, replace(options, isolation=isolation, timeout=timeout), report)
 
     return audit_serial(log, library, options.isolation, options.timeout, decide, order_recorded=options.order_recorded)
+
+
+def _by_one_state(log: Log, library: SqlLibrary, options: Options, stopped: Unexplained) -> Verdict | None:
+    """The violation of a transaction to which one state was left, with its account where that is asked for; None where
+    there is none. What is not decided so is searched."""
+    if options.order_recorded or options.max_staleness is not None or not options.parts:
+        return None
+    from troubadour.audit.one_state import refuted_by_one_state
+
+    own = replace(options, lead=(), parts=False, effort=THOROUGHLY)
+
+    def judge(part: Log) -> Verdict:
+        verdict = _serially(part, library, own, lambda phase, done, total: None)
+        garbage = verdict.claim is not None and verdict.claim.garbage is not None
+        if verdict.status is Status.VIOLATION and options.accounts and garbage:
+            # what else it may be called hangs on the whole log
+            with options.budget.step("account"):
+                return _with_account(part, library, verdict, options, 0.0)
+        return verdict
+
+    budget = options.budget
+    within = budget.within(effort=options.effort, seconds=options.timeout)
+    with suppress(OutOfTime), within, budget.step("one state is left") as tally:
+        found = refuted_by_one_state(log, library, options.isolation, stopped, judge)
+        tally.helped += found is not None
+        return found
+    return None
 
 
 def stats_of(budget: Budget) -> tuple[StepCount, ...]:
@@ -219,7 +250,7 @@ def _audit(log: Log, library: SqlLibrary, options: Options, report: Progress) ->
         return decided(log, library, options, report)
 
 
-def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict | None:
+def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict | Unexplained | None:
     """What the straight path says; None where that is nothing, or time is up."""
     if not (options.heuristics.straight and options.heuristics.stronger_first):
         return None
@@ -241,5 +272,5 @@ def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress)
             )
         except OutOfTime:
             return None
-        tally.helped += found is not None
+        tally.helped += isinstance(found, Verdict)
     return found

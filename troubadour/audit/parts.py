@@ -43,18 +43,22 @@ def log_of(problem: Problem, items: Sequence[int]) -> Log:
     return Log(problem.log.header, [problem.transaction(item) for item in items], problem.log.digest)
 
 
-def told_of_whole(problem: Problem, verdict: Verdict) -> Verdict:
+def told_of_whole(log: Log, verdict: Verdict) -> Verdict:
     """The violation of a part as one of the log."""
-    log = problem.log
-    assert verdict.failing_transaction is not None
-    before = problem.index_of(verdict.failing_transaction)
+    failing = verdict.failing_transaction
+    assert failing is not None
+    verified = 0
+    for one in log.transactions:
+        if one.id == failing and type(one.id) is type(failing):
+            break
+        verified += one.status == "committed"
     return msgspec.structs.replace(
         verdict,
         total=len(log.transactions),
         committed=log.committed,
         aborted=log.aborted,
         unknown=log.unknown,
-        verified_prefix=sum(item < before for item in problem.committed),
+        verified_prefix=verified,
     )
 
 

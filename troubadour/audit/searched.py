@@ -96,7 +96,7 @@ def _by_parts(problem: Problem, verdict: Verdict, options: Options) -> Verdict |
             found = decided(log_of(problem, items), problem.library, own, lambda phase, done, total: None)
             if found.status is Status.VIOLATION:
                 tally.helped += 1
-                return told_of_whole(problem, found)
+                return told_of_whole(problem.log, found)
     return None
 
 

@@ -14,7 +14,7 @@ from troubadour.model.ids import Chosen
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Status, Verdict
 from troubadour.model.witness import Views, Witness
-from troubadour.replay.newest import NotPlain, explained_by_newest
+from troubadour.replay.newest import NotPlain, Unexplained, explained_by_newest
 
 ENGINE = "straight"
 """What a verdict calls this step."""
@@ -28,12 +28,15 @@ def straight(
     order_recorded: bool,
     max_staleness: int | None,
     progress: Callable[[int], None],
-) -> Verdict | None:
-    """That a log is correct; None where that takes a search. What `progress` raises ends it."""
+) -> Verdict | Unexplained | None:
+    """That a log is correct; the transaction that read something else than the newest state, or None, where that takes
+    a search. What `progress` raises ends it."""
     if order_recorded and log.aborted:
         return None  # which of these are not judged is for the search to say
     try:
         found = explained_by_newest(log, library, isolation=isolation, order_recorded=order_recorded, progress=progress)
+    except Unexplained as stopped:
+        return stopped
     except (NotPlain, SqlSemanticsError, LogError, RecursionError):
         return None
     order = Chosen(lambda place: log.transactions[place].id, found.places)

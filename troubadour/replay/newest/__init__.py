@@ -4,7 +4,7 @@ A run of the log on one state that its writes make anew, without versions. It sa
 knows more of what a level allows. Does not know any other reading than this one.
 """
 
-from troubadour.replay.newest.judge import Explained, explained_by_newest
+from troubadour.replay.newest.judge import Explained, Unexplained, explained_by_newest
 from troubadour.replay.newest.rows import NotPlain
 
-__all__ = ["Explained", "NotPlain", "explained_by_newest"]
+__all__ = ["Explained", "NotPlain", "Unexplained", "explained_by_newest"]

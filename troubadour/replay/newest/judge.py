@@ -25,6 +25,7 @@ from troubadour.replay.commit_tests.levels import Level, is_judged, level_of
 from troubadour.replay.newest.course import Course
 from troubadour.replay.newest.plans import Misread, Plan, Shape, is_narrow, shape_of
 from troubadour.replay.newest.rows import NewestRows, NotPlain
+from troubadour.replay.newest.writers import LastWriters
 from troubadour.replay.statements import run_failed
 
 Progress = Callable[[int], None]
@@ -42,6 +43,24 @@ class Explained:
     levels: tuple[str, ...]
 
 
+class Unexplained(NotPlain):
+    """The newest state is not what the transaction at `place` read: the state before it is in `rows`, its rows' last
+    `writers` are known, and `run` runs the statements of a transaction on it, or raises NotPlain."""
+
+    def __init__(
+        self, reason: str, place: int, rows: NewestRows, writers: LastWriters, run: Callable[[Transaction], None]
+    ) -> None:
+        super().__init__(reason)
+        self.place = place
+        self.rows = rows
+        self.writers = writers
+        self.run = run
+
+
+class _Differs(NotPlain):
+    """An answer is another one than the newest state gives, or a constraint is broken there."""
+
+
 def explained_by_newest(
     log: Log,
     library: SqlLibrary,
@@ -53,7 +72,8 @@ def explained_by_newest(
     """That each transaction of a log, held to `isolation` (None: its own level), reads the newest state at its turn in
     hint order. `progress` is called now and then with the transactions done; what it raises ends the run.
 
-    Raises NotPlain where that is not so, or cannot be told here; LogError and Unsupported say no more than that.
+    Raises NotPlain where that is not so, or cannot be told here, Unexplained where a transaction read something else;
+    LogError and Unsupported say no more than that.
     """
     return _Run(log, library, isolation, order_recorded=order_recorded).through(progress)
 
@@ -68,6 +88,7 @@ class _Run:
         self._dialect = library.dialect.name
         self._references = library.has_references
         self._rows = NewestRows(initial_state(log, library))
+        self._writers = LastWriters()
         self._course = Course()
         self._plans: dict[tuple[str, Shape], Plan | None] = {}
         self._levels: dict[str | None, Level] = {}
@@ -87,7 +108,12 @@ class _Run:
                 progress(place)
             level = self._level(one)
             if is_judged(one, level, order_recorded=self._recorded):
-                self._take(one, level, one.clock if one.clock is not None else clock)
+                try:
+                    self._take(one, level, one.clock if one.clock is not None else clock)
+                except _Differs as error:
+                    self._rows.rollback(0)
+                    raise Unexplained(error.reason, place, self._rows, self._writers, self._run_statements) from error
+                self._writers.note(place, self._rows.journal)
                 places.append(place)
             elif one.status == "aborted":
                 self._check_aborted(one)
@@ -122,15 +148,7 @@ class _Run:
         rows.journal = []
         if rows.savepoints:
             rows.savepoints = []
-        if not self._run_plainly(one):
-            rows.rollback(0)
-            rows.savepoints = []
-            if rows.looks is not None:
-                rows.looks = []
-            prepared = self._prepare(one)
-            self._run_prepared(prepared)
-            if prepared.references != "kept" and self._references:
-                raise NotPlain("references that are not all kept")
+        self._run_statements(one)
         if rows.looks and not course.independent(one, clock, rows.looks):
             raise NotPlain("an answer that hangs on a commit which was sent after it")
         if one.status == "aborted":
@@ -138,8 +156,22 @@ class _Run:
         elif rows.journal:
             broken = rows.broken(self._library.keys, self._library.catalog, references=self._references)
             if broken is not None:
-                raise NotPlain(broken)
+                raise _Differs(broken)
         course.place(one, clock, rows.journal)
+
+    def _run_statements(self, one: Transaction) -> None:
+        """Run what a transaction sent, as it stands or with a closer look. Raises NotPlain."""
+        rows = self._rows
+        if self._run_plainly(one):
+            return
+        rows.rollback(0)
+        rows.savepoints = []
+        if rows.looks is not None:
+            rows.looks = []
+        prepared = self._prepare(one)
+        self._run_prepared(prepared)
+        if prepared.references != "kept" and self._references:
+            raise NotPlain("references that are not all kept")
 
     def _run_plainly(self, one: Transaction) -> bool:
         """Run the statements of a transaction as they stand; False where one needs a closer look."""
@@ -165,7 +197,7 @@ class _Run:
             try:
                 outcome = plan.run(rows, arguments)
             except SqlError as error:
-                raise NotPlain(f"it must fail with {error}") from error
+                raise _Differs(f"it must fail with {error}") from error
             try:
                 agrees = plan.agrees(statement, outcome)
             except ValueError:
@@ -191,7 +223,7 @@ class _Run:
         prepared = prepare_statement(statement, place, one, self._library)
         different = mismatch(prepared.observation, outcome)
         if different is not None:
-            raise NotPlain(different)
+            raise _Differs(different)
 
     def _run_prepared(self, prepared: PreparedTransaction) -> None:
         """Run the statements of a transaction one by one, errors and all. Raises NotPlain."""
@@ -211,9 +243,9 @@ class _Run:
                 else:
                     text = _succeeds(one, rows)
             except SqlError as error:
-                raise NotPlain(f"it must fail with {error}") from error
+                raise _Differs(f"it must fail with {error}") from error
             if text is not None:
-                raise NotPlain(text)
+                raise _Differs(text)
 
     def _fails(self, one: PreparedStatement) -> str | None:
         """Why a statement cannot have failed as observed, by either reading of errors; None where it may have. Raises

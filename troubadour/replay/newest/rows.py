@@ -69,6 +69,11 @@ class NewestRows:
         """See `View`: there is one version."""
         return values
 
+    @property
+    def tables(self) -> Iterable[str]:
+        """The names of all tables."""
+        return self._rows.keys()
+
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row."""
         if self.looks is not None:
@@ -173,6 +178,15 @@ class NewestRows:
         """The rows whose `columns` equal `key`, which no statement looks for."""
         index = self._indexes[table].get(columns)
         return (self._index(table, columns) if index is None else index).get(key, _NONE)
+
+    def found(self, table: str, columns: Columns | None, key: Row) -> Iterable[tuple[RowId, Row]]:
+        """What a look finds (`columns` None: every row), which is not noted as one."""
+        return list((self._rows[table] if columns is None else self.holding(table, columns, key)).items())
+
+    def put_back(self, table: str, row: RowId, values: Row | None) -> None:
+        """Let a row be as it was (None: not there), as nothing that the journal knows of."""
+        if values is not None or row in self._rows[table]:
+            self._put(table, row, values)
 
     def broken(self, keys: Mapping[str, Sequence[Key]], catalog: Catalog, *, references: bool) -> str | None:
         """What is wrong with the rows that the journal wrote, as they are now: two that share a key, or one that refers
