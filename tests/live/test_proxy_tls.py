@@ -13,6 +13,7 @@ import pytest
 from benchmarks.recording.proxied.servers import BINARIES, postgres
 from tests.live.audited import done
 from tests.live.test_proxy import proxied_port
+from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
 PORT = 5741
 pytestmark = pytest.mark.skipif(
@@ -89,4 +90,35 @@ def test_tls(
         with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
             psycopg.connect(DSN.format(port=port, mode=to_proxy, binding="prefer").replace("secret", "other"))
         assert "secret" not in log.read_bytes().decode("utf-8", "replace")
+    assert [len(transaction.statements) for transaction in done(log).transactions] == [2]
+
+
+@pytest.mark.skipif(missing() is not None, reason="no MariaDB")
+@pytest.mark.parametrize(("to_server", "to_proxy"), [(False, True), (True, False), (True, True)])
+def test_tls_of_mariadb(certificate: tuple[Path, Path], tmp_path: Path, to_server: bool, to_proxy: bool) -> None:
+    import pymysql
+
+    options = (f"--ssl-cert={certificate[0]}", f"--ssl-key={certificate[1]}")
+    log = tmp_path / "log.jsonl"
+    with PrivateMariaDB(options) as server:
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE t (a INT PRIMARY KEY)")
+            cursor.execute("CREATE USER till IDENTIFIED BY 'secret'")
+            cursor.execute("CREATE USER till@localhost IDENTIFIED BY 'secret'")
+            cursor.execute("GRANT ALL ON *.* TO till, till@localhost")
+        dsn = server.dsn.replace("root@", "till:secret@") + (f"&ssl_ca={certificate[0]}" if to_server else "")
+        tls = ("--tls-certificate", str(certificate[0]), "--tls-key", str(certificate[1])) if to_proxy else ()
+        with proxied_port(dsn, log, *tls) as port:
+            given = {"host": "localhost", "port": port, "user": "till", "database": "test"}
+            given |= (
+                {"ssl_ca": str(certificate[0]), "ssl_verify_identity": True} if to_proxy else {"ssl_disabled": True}
+            )
+            with pymysql.connect(password="secret", **given) as connection, connection.cursor() as cursor:
+                cursor.execute("INSERT INTO t VALUES " + ", ".join(f"({n})" for n in range(1000)))
+                cursor.execute(f"SELECT a, '{'x' * 100}' FROM t")
+                assert len(cursor.fetchall()) == 1000
+                connection.commit()
+            with pytest.raises(pymysql.OperationalError, match="Access denied"):
+                pymysql.connect(password="other", **given)
+            assert "secret" not in log.read_bytes().decode("utf-8", "replace")
     assert [len(transaction.statements) for transaction in done(log).transactions] == [2]

@@ -299,3 +299,35 @@ def test_statements_are_told_apart() -> None:
         "DELETE FROM t", "SELECT ';' -- ;\n + 1", "CREATE PROCEDURE p() BEGIN DELETE FROM t; END",
     ]  # fmt: skip
     assert [piece.sql for piece in pieces("DELETE FROM t;", several=False)] == ["DELETE FROM t"]
+
+
+def _greeting() -> bytes:
+    found = b"\x0a8.0.36\0" + struct.pack("<I", 7) + bytes(8) + b"\0" + b"\xff\xff\xff" + struct.pack("<H", 2)
+    return found + b"\xff\xff" + b"\x15" + bytes(10) + bytes(13) + b"caching_sha2_password\0"
+
+
+@pytest.mark.parametrize(
+    "exchanged",
+    [
+        [("server", b"\x01\x03")],
+        [("server", b"\x01\x04"), ("client", b"\x02"), ("server", b"\x01-----BEGIN"), ("client", bytes(256))],
+        [("server", b"\xfemysql_native_password\0" + bytes(21)), ("client", bytes(20))],
+    ],
+    ids=["by what the server has cached", "by the server's public key", "by another method"],
+)  # fmt: skip
+def test_a_client_logs_in_at_a_fake_server(exchanged: list[tuple[str, bytes]]) -> None:
+    talk = MysqlTalk()
+    shown = talk.first_got(packet(0, _greeting())).to_client
+    assert shown.endswith(b"caching_sha2_password\0")
+    response = struct.pack("<IIB", 1 << 15 | 1 << 3 | 1 << 9, 1 << 24, 45) + bytes(23) + b"me\0\x20" + bytes(32)
+    response += b"shop\0caching_sha2_password\0"
+    assert talk.first_sent(packet(1, response)).to_server == packet(1, response)
+    for number, (side, payload) in enumerate(exchanged, 2):
+        one = packet(number, payload)
+        step = talk.first_got(one) if side == "server" else talk.first_sent(one)
+        assert (step.to_client, step.to_server) == ((one, b"") if side == "server" else (b"", one))
+        assert step.opened is None
+    step = talk.first_got(packet(9, ok()))
+    assert step.to_client == packet(9, ok())
+    assert step.opened is not None
+    assert (step.opened["user"], step.opened["database"]) == ("me", "shop")

@@ -53,10 +53,8 @@ def serve(dsn: str, options: Options, ready: Callable[[str, int], None]) -> None
     """Until SIGTERM or SIGINT. `ready` is told the address once clients may connect. Raises RecordError where nothing
     can be recorded, or the log is not whole."""
     client_tls = _client_tls(options)
-    if is_mysql(dsn) and client_tls is not None:
-        raise RecordError("clients of MySQL and MariaDB have no TLS with the proxy: leave the certificate out")
     opened = (
-        open_mysql(dsn)
+        open_mysql(dsn, offers_tls=client_tls is not None)
         if is_mysql(dsn)
         else open_postgres(dsn, options.commit_order, offers_tls=client_tls is not None)
     )

@@ -18,12 +18,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic, monotonic_ns
 
-from troubadour.record.proxy.carrier.talk import Step, Talk
+from troubadour.record.proxy.carrier.talk import PIECE, Step, Talk
 from troubadour.record.proxy.carrier.writing import Writing
 from troubadour.record.proxy.raw import ASKED, CLIENT, CLOSED, OPENED, SERVER, frame
 
-PIECE = 1 << 16
-"""Bytes that are read at once."""
 GRACE = 5.0
 """Seconds for which the loop, once it is to end, waits for answers that the server owes."""
 _IN, _OUT = select.EPOLLIN, select.EPOLLOUT
@@ -219,7 +217,7 @@ class Carrier:
         link = side.link
         while True:
             try:
-                data = side.sock.recv(PIECE)
+                data = side.sock.recv(link.talk.piece if side.is_client and not link.opened else PIECE)
             except _WAITS:
                 return
             except OSError:
@@ -368,6 +366,8 @@ class Carrier:
         if step.secure_client and link.client.open:
             self._secure(link.client)
         if step.secure_server and link.server is not None:
+            if step.plain_to_server:
+                self._send(link.server, step.plain_to_server, None)
             self._secure(link.server)
         if step.to_server and link.server is not None and link.server.open:
             self._send(link.server, step.to_server, link.client)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+PIECE = 1 << 16
+"""Bytes that are read at once."""
+
 
 @dataclass(slots=True)
 class Step:
@@ -12,7 +15,8 @@ class Step:
 
     - `to_client`, `to_server`: bytes to send, in that order.
     - `connect`: a connection to the server is wanted now.
-    - `secure_client`: what comes next from the client is TLS (after `to_client` was sent); `secure_server` likewise.
+    - `secure_client`: what comes next from the client is TLS (after `to_client` was sent); `secure_server` likewise,
+      after `plain_to_server` and before `to_server`.
     - `close`: there is nothing more to do.
     - `opened`: the connection is made, and this is known of it, as JSON has it; None before. With `unrecorded` it is
       passed on and not recorded, and this says why. `ask` then goes to the server first, by the proxy itself; `rest`:
@@ -22,6 +26,7 @@ class Step:
 
     to_client: bytes = b""
     to_server: bytes = b""
+    plain_to_server: bytes = b""
     connect: bool = False
     secure_client: bool = False
     secure_server: bool = False
@@ -35,6 +40,10 @@ class Step:
 
 class Talk(Protocol):
     """One connection. Until `Step.opened` the first two are asked, then the others."""
+
+    @property
+    def piece(self) -> int:
+        """So many bytes are to be read of the client at once: those behind them may be TLS."""
 
     def arrived(self) -> Step:
         """A client has connected."""

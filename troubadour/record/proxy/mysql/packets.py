@@ -30,6 +30,13 @@ class Framing:
         self._size = 0
         """How long the payload is so far."""
 
+    @property
+    def missing(self) -> int:
+        """How many bytes there are to come of what has begun: of its head, before that is whole."""
+        if len(self._rest) < 4:
+            return 4 - len(self._rest)
+        return 4 + int.from_bytes(self._rest[:3], "little") - len(self._rest)
+
     def feed(self, data: bytes) -> Iterator[Packet]:
         """The packets that end in this piece."""
         if self._rest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from troubadour.record.capture import capture_mysql
@@ -24,8 +25,9 @@ def is_mysql(dsn: str) -> bool:
 
 
 @contextmanager
-def open_mysql(dsn: str) -> Iterator[Origin]:
-    """The server that ``mysql://user:password@host:port/database?unix_socket=...`` names. Raises RecordError."""
+def open_mysql(dsn: str, *, offers_tls: bool = False) -> Iterator[Origin]:
+    """The server that ``mysql://user:password@host:port/database?unix_socket=...`` names; options that begin
+    with ``ssl_`` are PyMySQL's, and give the server TLS. Raises RecordError."""
     parts = urlsplit(dsn)
     database = unquote(parts.path.lstrip("/"))
     if not database:
@@ -37,9 +39,19 @@ def open_mysql(dsn: str) -> Iterator[Origin]:
             found = capture_mysql(own)
             return Captured({**found.header, "isolation": mysql_level(own)}, found.rows)
 
+        tls = own.ctx if _has_tls(own) else None
         yield Origin(
             begin,
             lambda: connected(host, parts.port or PORT),
-            MysqlTalk,
+            lambda: MysqlTalk(offers_tls=offers_tls, wants_tls=tls is not None),
             {"product": "mysql", "database": database},
+            host=parts.hostname or "localhost",
+            tls=tls,
         )
+
+
+def _has_tls(own: Any) -> bool:
+    with own.cursor() as cursor:
+        cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
+        (found,) = cursor.fetchall()
+        return bool(found[1])

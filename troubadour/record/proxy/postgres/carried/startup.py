@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 
 from troubadour.record.proxy.bodies import BROKEN
-from troubadour.record.proxy.carrier.talk import Step
+from troubadour.record.proxy.carrier.talk import PIECE, Step
 from troubadour.record.proxy.postgres.carried.asking import OF_SESSION, of_transaction
 from troubadour.record.proxy.postgres.carried.watch import Watch
 from troubadour.record.proxy.postgres.protocol import messages
@@ -40,6 +40,11 @@ class PostgresTalk:
         self._asked_for: dict[str, str] = {}
 
     # -- the beginning
+
+    @property
+    def piece(self) -> int:
+        """As `Talk`: a client waits for an answer before it begins TLS."""
+        return PIECE
 
     def arrived(self) -> Step:
         """As `Talk`."""
