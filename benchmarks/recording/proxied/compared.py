@@ -27,7 +27,8 @@ _COUNTED = (Verb.READ, Verb.WRITE, Verb.SAVEPOINT)
 
 def _plain(sql: str) -> str:
     """A text without the casts that a recorder adds to parameters, or a client."""
-    return " ".join(_LISTED.sub("= any", _CAST.sub(r"\1", sql)).split()).lower()
+    plain = _LISTED.sub("= any", _CAST.sub(r"\1", sql))
+    return " ".join(re.sub(r"\$\d+", "$", plain).split()).lower()
 
 
 def compared_with_general(lines: Iterable[tuple[int, str, str]], log: Log) -> tuple[int, list[str], list[str]]:
