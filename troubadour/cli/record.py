@@ -87,11 +87,11 @@ def app(log: str, unwritable: str, durable: bool, command: tuple[str, ...]) -> N
 @click.option("--log", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Where the log goes.")
 @click.option(
     "--commit-order",
-    type=click.Choice(["timestamps", "client"]),
+    type=click.Choice(["timestamps", "wal", "client"]),
     default="timestamps",
     show_default=True,
     help="timestamps: ask PostgreSQL for each transaction's id, together with its COMMIT, for its commit time; "
-    "client: ask nothing.",
+    "wal: for its place in the write-ahead log; client: ask nothing.",
 )
 @click.option(
     "--unwritable",

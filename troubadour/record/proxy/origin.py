@@ -19,19 +19,21 @@ from troubadour.record.proxy.carrier.talk import Talk
 class Origin:
     """`capture`: what the log begins with; `connect`: makes a connection for a client; `told`: what decoders need to
     know, as JSON has it; `times`: a connection string by which commit times are looked up, None where they are not;
-    `host`: the server's name, for TLS; `tls`: where it wants that."""
+    `wal`: it is their order in the write-ahead log instead, which is followed from the beginning; `host`: the server's
+    name, for TLS; `tls`: where it wants that."""
 
     capture: Callable[[], Captured]
     connect: Callable[[], socket.socket]
     talk: Callable[[], Talk]
     told: dict[str, Any]
     times: str | None = None
+    wal: bool = False
     host: str | None = None
     tls: ssl.SSLContext | None = None
 
     def lookup(self) -> Lookup | None:
-        """What looks commit times up."""
-        return None if self.times is None else CommitTimes(self.times)
+        """What looks commit times up afterwards."""
+        return None if self.times is None or self.wal else CommitTimes(self.times)
 
 
 def connected(host: str, port: int) -> socket.socket:

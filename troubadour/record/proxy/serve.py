@@ -101,14 +101,21 @@ def _client_tls(options: Options) -> ssl.SSLContext | None:
 def _start(plain: Path, path: Path, origin: Origin, options: Options) -> subprocess.Popen[bytes]:
     """The process that makes the log. A signal for the proxy's group is not for it."""
     running = subprocess.Popen(
-        [sys.executable, "-m", "troubadour.record.proxy.decode"], stdin=subprocess.PIPE, start_new_session=True
-    )
+        [sys.executable, "-m", "troubadour.record.proxy.decode"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
     orders: dict[str, Any] = {
-        "path": str(plain.absolute()), "target": str(path.absolute()), "times": origin.times, "durable": options.durable
+        "path": str(plain.absolute()), "target": str(path.absolute()), "times": origin.times, "wal": origin.wal,
+        "durable": options.durable,
     }  # fmt: skip
     assert running.stdin is not None
     running.stdin.write(json.dumps(orders).encode() + b"\n")
     running.stdin.flush()
+    assert running.stdout is not None
+    ready = running.stdout.readline()
+    running.stdout.close()
+    if not ready:
+        raise RecordError("the process that makes the log did not start, as was said")
     return running
 
 

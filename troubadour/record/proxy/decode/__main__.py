@@ -8,17 +8,31 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from troubadour.model.log import LogError
+from troubadour.record.core.journal import Lookup
 from troubadour.record.core.unroll import complete
 from troubadour.record.errors import RecordError, Unasked
 from troubadour.record.postgres.log import CommitTimes
+from troubadour.record.postgres.wal import WalOrder
 from troubadour.record.proxy.decode.making import make_log
 
 NICE = 10
 PAUSE = 0.02
 """Seconds between two looks at the segment, while nothing comes."""
+
+
+class _Followed(WalOrder):
+    """Where it cannot be asked any more the lines are written all the same, as without commit times."""
+
+    def __call__(self, tickets: Sequence[tuple[str, str | None]]) -> Sequence[int | None]:
+        """As `WalOrder`. Raises Unasked."""
+        try:
+            return super().__call__(tickets)
+        except RecordError as error:
+            raise Unasked(str(error)) from error
 
 
 def main() -> int:
@@ -33,7 +47,14 @@ def main() -> int:
             return 1
         line += byte
     orders = json.loads(line)
-    lookup = None if orders["times"] is None else CommitTimes(orders["times"])
+    lookup: Lookup | None = None
+    if orders["times"] is not None:
+        try:
+            lookup = _Followed(orders["times"]) if orders["wal"] else CommitTimes(orders["times"])
+        except RecordError as error:
+            sys.stderr.write(f"troubadour: {error}\n")
+            return 1
+    os.write(1, b"ready\n")
 
     def wait() -> bool:
         readable, _, _ = select.select([0], [], [], PAUSE)

@@ -15,11 +15,12 @@ from psycopg.conninfo import conninfo_to_dict
 from troubadour.record.core.segments import Captured
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.capture import capture
+from troubadour.record.postgres.wal import WalOrder
 from troubadour.record.proxy.origin import Origin, connected
 from troubadour.record.proxy.postgres.carried.startup import PostgresTalk
 from troubadour.record.servers.server import connect, one_line
 
-ORDERS = ("timestamps", "client")
+ORDERS = ("timestamps", "wal", "client")
 _ENUMS = b"SELECT oid::int8 FROM pg_catalog.pg_type WHERE typtype = 'e'"
 
 
@@ -36,7 +37,10 @@ def open_postgres(dsn: str, commit_order: str, *, offers_tls: bool) -> Iterator[
         except psycopg.Error as error:
             raise RecordError(f"the server cannot be asked: {one_line(error)}") from error
         host, port = own.info.hostaddr or own.info.host, own.info.port
-        places = tracks and commit_order == "timestamps"
+        by_wal = commit_order == "wal"
+        if by_wal:  # so that what it needs is said before anything is captured
+            WalOrder(dsn).close()
+        places = by_wal or (tracks and commit_order == "timestamps")
         tls = _tls(dsn) if own.pgconn.ssl_in_use else None
 
         def begin() -> Captured:
@@ -51,6 +55,7 @@ def open_postgres(dsn: str, commit_order: str, *, offers_tls: bool) -> Iterator[
             lambda: PostgresTalk(database, commit_places=places, offers_tls=offers_tls, wants_tls=tls is not None),
             {"product": "postgres", "labels": labels},
             dsn if places else None,
+            by_wal,
             own.info.host,
             tls,
         )
