@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.property.timestamped_logs import KINDS, timestamped_log
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.objects.decide import ObjectOptions, decide_objects
 from troubadour.audit.objects.second import by_sql
+from troubadour.audit.objects.timestamps import refuted
 from troubadour.coverage.library import library_for
 from troubadour.formats.objects.expand import expanded
 from troubadour.model.verdict import Status
@@ -23,6 +25,7 @@ from troubadour.oracle import explain
 from troubadour.replay import check as check_sql
 from troubadour.replay.objects import check as check_columns
 from troubadour.replay.objects.windows import explained
+from troubadour.timestamps.counted import doubt
 from troubadour.timestamps.ledger import Ledger, Rules
 from troubadour.timestamps.offline import initial_of, ledger_of, stamped
 from troubadour.timestamps.store import Store
@@ -101,6 +104,43 @@ def test_arrivals_in_any_order_are_as_all_at_once(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_arrivals_in_any_order_are_as_all_at_once_of_many(kind: str) -> None:
     assert arrived(kind, range(74_000, 74_500), 4) > 200
+
+
+def counted(seeds: Iterable[int]) -> Counter[str]:
+    """Of logs of registers: a count elsewhere and a look at some keys are the list of all, and refute the same."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        log = timestamped_log("register", seed, least=4, most=16, ties=0.2).read()
+        rng = random.Random(seed)
+        rules = Rules(serial=rng.random() < 0.5)
+        whole, some = ledger_of(log, rules, 10**9), doubt(log, rules, rng.randrange(1, 3))
+        if some is None:
+            continue
+        with mock.patch("troubadour.timestamps.offline.doubt", return_value=some):
+            part, refutation = ledger_of(log, rules, 0), refuted(log, rules, 0)
+        assert part.count() == whole.count(), seed
+        assert part.breaches().by_axiom == whole.breaches().by_axiom, seed
+        assert part.breaches(1).first == whole.breaches(1).first, seed
+        other = refuted(log, rules, 10**9)
+        assert (other is None) == (refutation is None), seed
+        if other is not None and refutation is not None:
+            assert (refutation.weight, refutation.members, refutation.explanation) == (
+                other.weight, other.members, other.explanation,
+            ), seed  # fmt: skip
+        found["violations"] += whole.count()
+        found["elsewhere"] += sum(part.elsewhere.values())
+        found["logs"] += 1
+    return found
+
+
+def test_what_is_counted_is_what_is_listed() -> None:
+    found = counted(range(81_000, 81_600))
+    assert found["logs"] > 100 and found["elsewhere"] > 10, found
+
+
+@pytest.mark.slow
+def test_what_is_counted_is_what_is_listed_of_many() -> None:
+    assert counted(range(82_000, 102_000))["elsewhere"] > 300
 
 
 def by_windows(kind: str, seeds: Iterable[int], folder: Path) -> int:

@@ -399,7 +399,7 @@ class Versions:
             extra = value - seen - visit.own
             if not extra:
                 return "older", None
-            sought = next(iter(extra))
+            sought = min(extra, key=repr)
         found: tuple[str, Write | None] = ("nothing", None)
         for one in self.writes:
             if one.number == number:

@@ -83,6 +83,10 @@ class Ledger:
         self.unplaced = 0
         self.mixed: set[str | int] = set()
         """Sessions of which some transactions have numbers and others have not."""
+        self.elsewhere: dict[str, int] = {}
+        """Violations of keys that are not looked at here, by axiom."""
+        self.upto: int | None = None
+        """The rank in the hint order before which none of those fails; None: there are none."""
         self.records = 0
         """Versions and reads that are in memory."""
         self.reloads = 0
@@ -257,7 +261,8 @@ class Ledger:
 
     def count(self) -> int:
         """How many violations there are."""
-        return len(self.wrong) + len(self.faults) + len(self.conflicts) + len(self.late) + len(self.gaps)
+        here = len(self.wrong) + len(self.faults) + len(self.conflicts) + len(self.late) + len(self.gaps)
+        return here + sum(self.elsewhere.values())
 
     def breaches(self, shown: int = SHOWN) -> Breaches:
         """All violations, of which so many are told one by one."""
@@ -267,6 +272,7 @@ class Ledger:
             "EXT": len(self.wrong),
             "NOCONFLICT": len(self.conflicts),
         }
+        by_axiom |= {axiom: by_axiom[axiom] + count for axiom, count in self.elsewhere.items()}
         found = sorted(self._all(), key=lambda one: (self._end(one[0]), one[0]))
         return Breaches(self.count(), tuple(breach() for _, breach in found[:shown]), by_axiom)
 

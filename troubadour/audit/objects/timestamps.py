@@ -26,7 +26,7 @@ from troubadour.model.log import LogError
 from troubadour.model.objects import COMMITTED, MISSING, READ, ObjectLog
 from troubadour.timestamps.cells import Write
 from troubadour.timestamps.ledger import Ledger, Rules
-from troubadour.timestamps.offline import ledger_of
+from troubadour.timestamps.offline import LONG, ledger_of
 from troubadour.timestamps.told import told
 from troubadour.timestamps.visits import Cell, Visit
 
@@ -92,12 +92,16 @@ def gaps_of(log: ObjectLog) -> str | None:
     )
 
 
-def refuted(log: ObjectLog, rules: Rules) -> Refuted | None:
-    """What fails first, with the core of that; None where nothing certainly does."""
-    ledger = ledger_of(log, rules)
+def refuted(log: ObjectLog, rules: Rules, long: int = LONG) -> Refuted | None:
+    """What fails first, with the core of that; None where nothing certainly does. `long`: as of `ledger_of`."""
+    ledger = ledger_of(log, rules, long)
     if not ledger.count():
         return None
-    return _Refutation(log, ledger).made()
+    found = _Refutation(log, ledger).made()
+    if ledger.upto is not None and found.weight >= ledger.upto:
+        # a key that was not looked at may fail earlier
+        return _Refutation(log, ledger_of(log, rules, len(log.kinds) + 1)).made()
+    return found
 
 
 class _Refutation:
