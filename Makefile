@@ -106,6 +106,11 @@ verdicts: $(STAMP)
 steps: $(STAMP)
 	$(PY) -m benchmarks.steps $(ARGS)
 
+# The rooms that one transaction passes from log to verdict
+.PHONY: walk
+walk: $(STAMP)
+	$(PY) -m benchmarks.walk
+
 # Generated key-value histories, audited beside independent references
 histories: $(STAMP)
 	$(PY) -m benchmarks.histories $(ARGS)

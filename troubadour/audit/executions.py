@@ -44,7 +44,8 @@ def by_executions(problem: Problem, nodes: int) -> Verdict | None:
 
 def _correct(problem: Problem, tried: Executions) -> Verdict | None:
     witness = witness_of(problem, Found(tried.trace, tried.verified))
-    if check(problem.log, witness, problem.library, isolation=problem.isolation) is not None:
+    ready = problem.preparations
+    if check(problem.log, witness, problem.library, isolation=problem.isolation, prepare=ready) is not None:
         return None
     return verdict_on(problem, Status.CORRECT, tried.verified, witness=witness)
 

@@ -207,6 +207,7 @@ def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
                 isolation=problem.isolation,
                 order_recorded=problem.order_recorded,
                 progress=lambda done: report("replaying", done, total),
+                prepare=problem.preparations,
             )
             tally.helped += refusal is None
     except Unsupported as error:

@@ -73,6 +73,7 @@ def _judged(problem: Problem, other: Problem, found: Found) -> Verdict | None:
     if found.failure is not None or found.stopped is not None:
         return None
     witness = msgspec.structs.replace(witness_of(other, found), isolation=problem.isolation)
-    if check(problem.log, witness, problem.library, isolation=problem.isolation) is not None:
+    ready = problem.preparations
+    if check(problem.log, witness, problem.library, isolation=problem.isolation, prepare=ready) is not None:
         return None
     return verdict_on(problem, Status.CORRECT, found.verified, witness=witness)

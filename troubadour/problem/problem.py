@@ -19,7 +19,7 @@ from troubadour.execution.free.values import FreeValues, first_number, numbered_
 from troubadour.execution.initial.discovery import Discovery, InitialRows
 from troubadour.execution.initial.rows import dangles
 from troubadour.execution.observations.unwritten_keys import UnwrittenKeys
-from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
+from troubadour.execution.prepared import Preparations, PreparedTransaction, UnsupportedStatement
 from troubadour.execution.states.state_map import StateMap
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible, level_in
 from troubadour.isolation.naming import unknown_level
@@ -34,8 +34,8 @@ from troubadour.problem.refused import Refused
 MANY_SILENT = 0.25
 """The part of a log's transactions that tell nothing of what they read from which on no reading is guessed."""
 
-
-_CACHE = 65_536
+KEPT = 65_536
+"""Transactions whose compiled statements are kept, those that were asked for last."""
 
 
 class Problem:
@@ -108,7 +108,9 @@ class Problem:
         )
         self.answers = KeptAnswers()
         self.refused = Refused()
-        self._prepared: dict[int, PreparedTransaction] = {}
+        self.preparations = Preparations(library, KEPT)
+        """What is compiled of transactions, for the search and for replay."""
+        self._modelled = bytearray(len(self.statuses))
         self._open: bool | None = None
         self._moving: dict[str, dict[int, set[int]]] | None = None
         self._writing: tuple[Statement, ...] | None = None
@@ -195,18 +197,14 @@ class Problem:
 
     def prepared(self, item: int) -> PreparedTransaction:
         """Its compiled statements and parsed observations; the most recently used ones are kept."""
-        found = self._prepared.get(item)
-        if found is None:
-            if len(self._prepared) >= _CACHE:
-                for old in list(self._prepared)[: _CACHE // 2]:
-                    del self._prepared[old]
-            found = prepare(self.log.transactions[item], self.library)
+        found = self.preparations(self.log.transactions[item])
+        if not self._modelled[item]:
             level = self.levels[item]
             moving = level.visible is not Visible.STATE or level.scope is Scope.STATEMENT or level.acts
             passing = first_passing(found.statements, self.library, moving=moving, real_time=level.real_time)
             if passing is not None:
                 raise UnsupportedStatement(f"{PASSING} at {level.name}", found.transaction.id, passing)
-            self._prepared[item] = found
+            self._modelled[item] = 1
         return found
 
     def writing(self) -> tuple[Statement, ...]:
