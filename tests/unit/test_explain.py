@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.property.random_statements import ACCOUNTS, library
-from troubadour.audit.explain import explain
+from troubadour.audit.told.explain import explain
 from troubadour.execution.initial.rows import initial_state
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import Header, ObservedRows, Statement, Transaction

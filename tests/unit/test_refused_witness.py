@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.case_files import read_case
-from troubadour.audit import driver, searched, stronger
+from troubadour.audit import driver, searched
+from troubadour.audit.again import stronger
 from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Verdict

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from troubadour.audit.driver import Options, audit
-from troubadour.audit.remarks import with_remarks
+from troubadour.audit.told.remarks import with_remarks
 from troubadour.cli.audit import audit as audit_command
 from troubadour.cli.log import log as log_command
 from troubadour.coverage.library import library_of

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.case_files import read_case
+from troubadour.audit.again.stronger import explained_by_stronger
 from troubadour.audit.driver import Options, audit
-from troubadour.audit.stronger import explained_by_stronger
 from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.verdict import Status

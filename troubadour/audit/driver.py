@@ -17,8 +17,8 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.terms import metered
 from troubadour.audit.collector import rarely_collected
 from troubadour.audit.covered import NO_TIME, Policy, audit_covered
-from troubadour.audit.remarks import with_remarks
 from troubadour.audit.straight import straight
+from troubadour.audit.told.remarks import with_remarks
 from troubadour.coverage.untold import is_untold
 from troubadour.isolation.levels import snapshots_of
 from troubadour.model.bounds import OutOfTime
@@ -86,7 +86,7 @@ def _audited(log: Log, library: SqlLibrary, options: Options, progress: Progress
     if left is not None and left <= 0:
         return verdict
 
-    from troubadour.audit.product import with_note
+    from troubadour.audit.again.product import with_note
 
     def decide(profile: str, effort: float) -> Verdict:
         other = replace(options, isolation=profile, timeout=left, effort=effort, parts=False)
@@ -131,7 +131,7 @@ def _by_other_definitions(log: Log, library: SqlLibrary, verdict: Verdict, optio
 def _by_other_settings(log: Log, library: SqlLibrary, verdict: Verdict, options: Options, taken: float) -> Verdict:
     """A violation that stands only where no setting explains it that the log does not tell; `taken`: seconds by the
     clock that it took."""
-    from troubadour.audit.untold import by_other_settings
+    from troubadour.audit.again.untold import by_other_settings
 
     def judge(log: Log, library: SqlLibrary, given_up: Sequence[GivenUp], timeout: float | None) -> Verdict:
         return _as_far_as_modelled(log, library, replace(options, timeout=timeout), None, given_up)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.audit.verdicts import verdict_on
+from troubadour.audit.told.verdicts import verdict_on
 from troubadour.audit.violation import NOT_MINIMAL
 from troubadour.audit.witness import witness_of
 from troubadour.model.log import Statement, Transaction

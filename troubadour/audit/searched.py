@@ -15,11 +15,11 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.again.stronger import explained_by_stronger
 from troubadour.audit.executions import by_executions
 from troubadour.audit.parts import log_of, parts_with, told_of_whole
-from troubadour.audit.stronger import explained_by_stronger
+from troubadour.audit.told.verdicts import undecided, verdict_on
 from troubadour.audit.untimed import check_timestamps
-from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.audit.violation import blame, contradicted, decide_failure
 from troubadour.audit.witness import witness_of
 from troubadour.execution.initial.rows import known_rows, unknown_tables

@@ -18,7 +18,7 @@ from sql_semantics.view import Row
 from troubadour.audit.account.rerun import Rerun
 from troubadour.audit.account.rows import answered as rows_answered
 from troubadour.audit.account.rows import observed as rows_observed
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.observation import ParsedRows
 from troubadour.execution.prepared import prepare

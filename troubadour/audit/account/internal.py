@@ -16,7 +16,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.run.memory import MemoryView
 from sql_semantics.view import Row
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.observation import mismatch

@@ -7,7 +7,7 @@ Does not know rows that are set rather than counted.
 from __future__ import annotations
 
 from sql_semantics.library import SqlLibrary
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.account import Edge
 from troubadour.model.log import Log, TransactionId

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sql_semantics.ir.queries import Aggregate
 from sql_semantics.ir.walks.traverse import fields_of
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.model.account import Difference, Edge
 from troubadour.model.log import Log, Transaction
 from troubadour.problem.budget import MANY

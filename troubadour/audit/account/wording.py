@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sql_semantics.view import Row
 from troubadour.audit.account.edges import Possible
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.isolation.anomalies import Kind
 from troubadour.model.account import Change, Edge
 from troubadour.model.log import Transaction

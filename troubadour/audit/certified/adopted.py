@@ -11,7 +11,7 @@ from itertools import islice, permutations
 import msgspec
 
 from troubadour.audit.certified.order import Incomplete
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.model.certificate import Certificate, Commit, ReadState, Scheme
 from troubadour.model.log import Log, Transaction
 from troubadour.problem.budget import SEVERAL

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.certified.order import Incomplete
-from troubadour.audit.explain import name, row_text
+from troubadour.audit.told.explain import name, row_text
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.given import Given
 from troubadour.execution.states.history import RowHistory

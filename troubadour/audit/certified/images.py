@@ -16,7 +16,7 @@ from sql_semantics.ir.schema import Table
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Row
 from troubadour.audit.certified.order import Incomplete
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.model.certificate import Commit, RowChange
 from troubadour.model.log import LogError, TransactionId
 from troubadour.model.values import read_value

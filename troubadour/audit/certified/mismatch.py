@@ -10,7 +10,7 @@ from typing import overload
 
 import msgspec
 
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from troubadour.audit.explain import name
+from troubadour.audit.told.explain import name
 from troubadour.model.certificate import Certificate, Commit, Snapshot
 from troubadour.model.log import LogError, TransactionId
 from troubadour.problem.budget import SOME

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.audit.verdicts import verdict_on
+from troubadour.audit.told.verdicts import verdict_on
 from troubadour.audit.witness import witness_of
 from troubadour.isolation.levels import LEVELS, Level, Scope, implied_by
 from troubadour.model.verdict import Status, Verdict
