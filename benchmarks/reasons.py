@@ -1,4 +1,4 @@
-"""An experiment: what the closed reasons of failed runs decide, as clauses over orders (docs/architecture.md).
+"""An experiment: what the closed reasons of failed runs decide, as clauses over orders (docs/steps.md).
 
 What is undecided in the kept results of ``make verdicts`` is run along an order; where a transaction fails, the reason
 becomes a clause, and

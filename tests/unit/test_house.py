@@ -1,4 +1,4 @@
-"""How large what decides is, how far one transaction walks through it, and whether the page on it has all steps.
+"""How large what decides is, how far one transaction walks through it, and whether the page on its steps has all.
 
 The ceilings may only go down. Does not know what the code does.
 """
@@ -76,8 +76,8 @@ def test_bounds_are_taken_from_the_ladder() -> None:
     assert len(found) <= CONSTANTS, "\n".join(found)
 
 
-def test_the_page_on_the_architecture_has_every_move_and_refuter() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+def test_the_page_on_the_steps_has_every_move_and_refuter() -> None:
+    page = (ROOT / "docs" / "steps.md").read_text(encoding="utf-8")
     _, *tables = re.split(r"^\| (?:step|move|refuter) \|.*\n\|[-|:]+\n", page, flags=re.M)
     names = [re.findall(r"^\| ([^|]+) \|", re.split(r"\n\n", table)[0], re.M) for table in tables]
     assert names[1:] == [[move.name for move in MOVES], [refuter.name for refuter in REFUTERS]]
