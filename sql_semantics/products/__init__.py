@@ -1,6 +1,6 @@
-"""Products as data: a file for each answers everything that products differ in (`rules`). Does not know statements.
+"""Products as data: what most of them answer (`base`), and a file for each with what it answers otherwise.
 
-A fifth product is one more file, and a line here.
+The questions are `rules`. Does not know statements. A fifth product is one more file, and a line here.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sql_semantics.products import PRODUCTS, Rules
+from sql_semantics.products import PRODUCTS, Rules, base
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("sql_semantics", "troubadour")
@@ -129,6 +129,43 @@ def test_what_is_no_comparison_is_not(source: str) -> None:
     assert not comparisons(source)
 
 
+AREAS = tuple(field.name for field in dataclasses.fields(Rules) if field.name != "name")
+
+
+def _stated(product: str) -> dict[str, set[str]]:
+    """By area the fields that the file of a product states."""
+    tree = ast.parse((ROOT / PRODUCTS_FOLDER / f"{product}.py").read_text(encoding="utf-8"))
+    (rules,) = (one.value for one in tree.body if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call))
+    found: dict[str, set[str]] = {}
+    for area in rules.keywords:
+        if area.arg != "name":
+            assert area.arg is not None
+            stated = area.value.keywords if isinstance(area.value, ast.Call) else []
+            found[area.arg] = {str(one.arg) for one in stated}
+    return found
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_product_states_what_differs_from_the_base_and_nothing_else(product: str) -> None:
+    stated = _stated(product)
+    assert set(stated) == set(AREAS)
+    for area in AREAS:
+        common, own = getattr(base, area.upper()), getattr(PRODUCTS[product], area)
+        differing = {
+            one.name for one in dataclasses.fields(common) if getattr(common, one.name) != getattr(own, one.name)
+        }
+        assert stated[area] == differing, area
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_the_base_answers_as_most_products_do(area: str) -> None:
+    common = getattr(base, area.upper())
+    for one in dataclasses.fields(common):
+        assert one.default is one.default_factory is dataclasses.MISSING, one.name
+        answers = [getattr(getattr(rules, area), one.name) for rules in PRODUCTS.values()]
+        assert answers.count(getattr(common, one.name)) == max(map(answers.count, answers)), one.name
+
+
 def test_no_product_is_told_by_its_name() -> None:
     found = [
         f"{name}:{line}"
@@ -174,18 +211,26 @@ def test_every_rule_is_explained_and_has_no_default() -> None:
                     assert after and ast.get_docstring(ast.Module(after, [])), f"{where} has no explanation"
 
 
-@pytest.mark.parametrize("name", sorted(PRODUCTS))
-def test_a_product_answers_in_the_order_of_the_rules(name: str) -> None:
+@pytest.mark.parametrize("name", ["base", *sorted(PRODUCTS)])
+def test_answers_are_in_the_order_of_the_rules(name: str) -> None:
     tree = ast.parse((ROOT / PRODUCTS_FOLDER / f"{name}.py").read_text(encoding="utf-8"))
-    (call,) = (
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _called(node.value) == "Rules"
-    )
-    for area in call.keywords:
-        if isinstance(area.value, ast.Call):
-            given = [answer.arg for answer in area.value.keywords]
-            assert given == [one.name for one in dataclasses.fields(getattr(PRODUCTS[name], str(area.arg)))], area.arg
+    found = 0
+    for call in ast.walk(tree):
+        area = _area(call) if isinstance(call, ast.Call) else None
+        if isinstance(call, ast.Call) and area is not None:
+            given = [answer.arg for answer in call.keywords]
+            fields = [one.name for one in dataclasses.fields(getattr(base, area.upper()))]
+            assert given == [one for one in fields if one in given], area
+            found += 1
+    assert found == len(AREAS)
+
+
+def _area(call: ast.Call) -> str | None:
+    """The area that is answered, all of it or otherwise than the base."""
+    classes = {type(getattr(base, area.upper())).__name__: area for area in AREAS}
+    if _called(call) == "replace" and isinstance(call.args[0], ast.Name):
+        return call.args[0].id.lower()
+    return classes.get(_called(call))
 
 
 def _called(call: ast.Call) -> str:
