@@ -117,7 +117,7 @@ def _searched(problem: Problem, at: Callable[[str | None], Problem], options: Op
         named, excluded = problem.discovery.total, problem.refused.count
         with options.budget.step("search") as tally:
             found = _first_look(problem, lambda done: report("searching", done, total))
-            tally.helped += found is not None and _is_explained(found)
+            tally.helped += found is not None and found.is_explained
         if found is None:
             try:
                 blamed = blame(Question(problem, looked=True))
@@ -127,9 +127,9 @@ def _searched(problem: Problem, at: Callable[[str | None], Problem], options: Op
                 return blamed
             with options.budget.step("search") as tally:
                 found = Search(problem, None, lambda done: report("searching", done, total)).run()
-                tally.helped += _is_explained(found)
+                tally.helped += found.is_explained
         report("searching", found.verified, total)
-        if refused is not None and not _is_explained(found):
+        if refused is not None and not found.is_explained:
             # what was excluded may be right: nothing follows from finding no other
             verdict = refused
             break
@@ -146,10 +146,6 @@ def _searched(problem: Problem, at: Callable[[str | None], Problem], options: Op
             tally.helped += stronger is not None
             verdict = stronger or verdict
     return verdict
-
-
-def _is_explained(found: Found) -> bool:
-    return found.failure is None and found.stopped is None and found.conflict is None
 
 
 def _first_look(problem: Problem, progress: Callable[[int], None]) -> Found | None:
