@@ -69,15 +69,16 @@ class _Slicing:
         by_writer: dict[int, dict[RowId, _Left]] = defaultdict(dict)
         assumed: set[tuple[str, Row]] = set()
         for row, (table, now, link) in written.items():
-            first, wanted = link, _FEW if len(written) <= _FEW else 1
+            wanted = _FEW if len(written) <= _FEW else 1
             for _ in range(wanted):
-                by_writer[first.place][row] = _Left(table, now, first.before)
-                now = first.before
-                if first.older is None or wanted == 1:
+                place, before, older, _, complete = link
+                by_writer[place][row] = _Left(table, now, before)
+                now = before
+                if older is None or wanted == 1:
                     break
-                first = first.older
+                link = older
             rows.put_back(table, row, now)
-            if now is not None and not (first.first and first.older is None):
+            if now is not None and not (complete and older is None):
                 assumed.add((table, now))
         if len(by_writer) > most:
             return None

@@ -7,7 +7,6 @@ Does not know when that was, nor whether another order is possible.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from sql_semantics.view import Row, RowId
 from troubadour.replay.newest.rows import Columns, Written
@@ -16,19 +15,13 @@ _KEPT = 1 << 16
 """Rows that are gone, of which it is remembered what they were."""
 _LINKS = 8
 """The last writers of a row that are remembered, and as many more."""
-_BITS = 1 << 23
-"""Of the filter for the values that rows had (Bloom 1970, with one hash)."""
+_MASK = (1 << 23) - 1
+"""The bits of the filter for the values that rows had (Bloom 1970, with one hash)."""
 
 
-class Link(NamedTuple):
-    """The `place` of a transaction that wrote a row, what that was `before` (None: not there), the one before (None:
-    none wrote it, or that is forgotten), and how `many` there are; `first`: none is forgotten."""
-
-    place: int
-    before: Row | None
-    older: Link | None
-    many: int
-    first: bool
+Link = tuple[int, "Row | None", "Link | None", int, bool]
+"""The place of a transaction that wrote a row, what that was before (None: not there), the link before (None: none
+wrote it, or that is forgotten), how many there are, and whether none is forgotten."""
 
 
 class LastWriters:
@@ -39,41 +32,38 @@ class LastWriters:
     def __init__(self) -> None:
         self._last: dict[RowId, Link] = {}
         self._gone: dict[RowId, tuple[str, Link]] = {}
-        self._had = bytearray(_BITS >> 3)
+        self._had = bytearray((_MASK + 1) >> 3)
 
     def note(self, place: int, journal: Sequence[Written]) -> None:
         """The transaction at a place wrote so."""
-        last = self._last
+        last, had = self._last, self._had
         for table, row, before, after in journal:
             known = last.get(row)
             if known is None:
-                if before is not None:
-                    self._add(row, before, after)
-                last[row] = known = Link(place, before, None, 1, True)
-            elif known.place != place:
-                if known.many > 2 * _LINKS:
+                last[row] = known = (place, before, None, 1, True)
+                for column, value in enumerate(before or ()):
+                    bit = hash((row, column, value)) & _MASK
+                    had[bit >> 3] |= 1 << (bit & 7)
+            elif known[0] != place:
+                if known[3] > 2 * _LINKS:
                     known = _shortened(known, _LINKS)
-                last[row] = known = Link(place, before, known, known.many + 1, known.first)
+                last[row] = known = (place, before, known, known[3] + 1, known[4])
             if after is not None:
-                self._add(row, after, before)
+                for column, value in enumerate(after):
+                    if before is None or before[column] != value:
+                        bit = hash((row, column, value)) & _MASK
+                        had[bit >> 3] |= 1 << (bit & 7)
                 continue
             del last[row]
-            if known.before is not None:
+            if known[1] is not None:
                 self._gone[row] = table, known
                 if len(self._gone) > _KEPT:
                     del self._gone[next(iter(self._gone))]
 
-    def _add(self, row: RowId, values: Row, other: Row | None) -> None:
-        """A row had values that differ from what it had before or after."""
-        for column, value in enumerate(values):
-            if other is None or other[column] != value:
-                bit = hash((row, column, value)) % _BITS
-                self._had[bit >> 3] |= 1 << (bit & 7)
-
     def may_have_had(self, row: RowId, column: int, value: object) -> bool:
         """Whether a row may have had a value in a column, in any version that it changed from or to; True now and then
         where it had not."""
-        bit = hash((row, column, value)) % _BITS
+        bit = hash((row, column, value)) & _MASK
         return bool(self._had[bit >> 3] >> (bit & 7) & 1)
 
     def of(self, row: RowId) -> Link | None:
@@ -83,7 +73,7 @@ class LastWriters:
     def gone(self, table: str, columns: Columns | None, key: Row) -> Iterator[tuple[RowId, Link]]:
         """The rows of a table that are gone and that had a key (None: any), and what removed each."""
         for row, (name, link) in self._gone.items():
-            before = link.before
+            before = link[1]
             if name != table or before is None:
                 continue
             if columns is None or tuple([before[column] for column in columns]) == key:
@@ -91,5 +81,6 @@ class LastWriters:
 
 
 def _shortened(link: Link, count: int) -> Link:
-    older = None if count == 1 or link.older is None else _shortened(link.older, count - 1)
-    return Link(link.place, link.before, older, 1 if older is None else older.many + 1, False)
+    place, before, older, _, _ = link
+    older = None if count == 1 or older is None else _shortened(older, count - 1)
+    return place, before, older, 1 if older is None else older[3] + 1, False
