@@ -4,6 +4,7 @@ found."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -443,3 +444,47 @@ def test_an_own_write_that_is_missed_is_no_garbage(
     assert account.anomaly == "internal-inconsistency"
     (edge,) = account.chain
     assert "statement 2" in edge.text
+
+
+def _timed_entries(*transactions: tuple[str, tuple[dict[str, object], ...]]) -> Iterator[dict[str, object]]:
+    """One after another, by client times."""
+    for number, (status, statements) in enumerate(transactions):
+        at = 100 * number
+        timed = [one | {"invoked": at + 10 * n + 1, "returned": at + 10 * n + 2} for n, one in enumerate(statements)]
+        yield {
+            "id": f"t{number}",
+            "status": status,
+            "statements": timed,
+            "invoked": at,
+            "returned": at + 99,
+            "end": {"invoked": at + 97, "returned": at + 98},
+        }
+
+
+REPLACED = (_set("DELETE FROM kv WHERE k = 1"), _set("INSERT INTO kv VALUES (1, 99)"))
+ON_ANOTHER_ROW = ("committed", (_set("UPDATE kv SET v = v + 1 WHERE k = 2"),))
+
+
+@pytest.mark.parametrize(
+    ("level", "writer", "read", "expected"),
+    [
+        ("serializable", ("aborted", REPLACED), 99, "aborted-read"),
+        ("snapshot", ("aborted", REPLACED), 99, "aborted-read"),
+        ("serializable", ("committed", (*REPLACED, _set("UPDATE kv SET v = 12 WHERE k = 1"))), 99, "intermediate-read"),
+        ("serializable", ("committed", (*REPLACED, _set("UPDATE kv SET v = 12 WHERE k = 1"))), 98, "garbage-read"),
+        ("strict-serializable", ("aborted", (_set("UPDATE kv SET v = k + 89 WHERE k = 1"),)), 90, "aborted-read"),
+        ("strict-serializable", ("aborted", (_set("UPDATE kv SET v = v + 89 WHERE k = 1"),)), 100, "aborted-read"),
+        ("strict-serializable", ("committed", (_set("UPDATE kv SET v = v + 89 WHERE k = 1"),)), 101, "garbage-read"),
+    ],
+)
+def test_a_version_that_was_rolled_back_or_written_over_is_no_value_of_thin_air(
+    tmp_path: Path, level: str, writer: tuple[str, tuple[dict[str, object], ...]], read: int, expected: str
+) -> None:
+    """A row that goes and comes again has a version; so has one whose new value no answer tells."""
+    first = ("committed", (_set("UPDATE kv SET v = 11 WHERE k = 1"),))
+    reader = ("committed", (_seen("SELECT v FROM kv WHERE k = 1", (read,)),))
+    entries = _timed_entries(*[ON_ANOTHER_ROW] * 8, first, writer, reader)
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (HEADER, *entries)), encoding="utf-8")
+    account = account_of(read_log([path]), level)
+    assert account.anomaly == expected

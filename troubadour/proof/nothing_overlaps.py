@@ -196,14 +196,19 @@ class _Told:
         return tuple(found) if len(trace) <= THOUSANDS else None
 
     def may_have_written(self, item: int, place: Place, column: int, value: Value) -> bool:
-        """Whether a transaction may have had a value in a column of a row, after any of its statements."""
+        """Whether a transaction may have had a value in a column of a row, after any of its statements. What it
+        committed there is asked of the versions instead, which tell it."""
         statements = self._problem.prepared(item).statements
+        left = self._accounts.of(item).wrote.get(place) if self._problem.statuses[item] == "committed" else None
         for count in range(1, len(statements) + 1):
             account = self._accounts.of_statements(item, statements[:count])
-            written = account.wrote.get(place)
-            if place[0] in account.wild or (written is not None and written.after is Unknown.ROW):
+            if place[0] in account.wild:
                 return True
-            if written is not None and isinstance(written.after, tuple) and written.after[column] == value:
+            written = account.wrote.get(place)
+            if written is None or (written == left and written.certain):
+                continue
+            after = written.after
+            if after is Unknown.ROW or (isinstance(after, tuple) and after[column] in (Unknown.VALUE, value)):
                 return True
         return False
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from troubadour.facts.sql.effects import Accounts, Known, Unknown
+from troubadour.facts.sql.effects import Accounts, Known, Unknown, may_agree
 from troubadour.isolation.times import sent_after, was_there
 from troubadour.model.account import Edge
 from troubadour.order.evidence import Evidence, Observation
@@ -112,7 +112,6 @@ def _written_before(
 def _had(problem: Problem, accounts: Accounts, item: int, seen: Observation) -> bool:
     """Whether the row may have been as it was read after any statement of a transaction."""
     statements = problem.prepared(item).statements
-    assert isinstance(seen.known, tuple)
     for count in range(1, len(statements) + 1):
         account = accounts.of_statements(item, statements[:count])
         if seen.place[0] in account.wild:
@@ -120,9 +119,6 @@ def _had(problem: Problem, accounts: Accounts, item: int, seen: Observation) -> 
         written = account.wrote.get(seen.place)
         if written is None:
             continue
-        after = written.after
-        if not isinstance(after, tuple):
-            return after is Unknown.ROW
-        if all(Unknown.VALUE in (one, other) or one == other for one, other in zip(after, seen.known, strict=True)):
+        if may_agree(written.after, seen.known):
             return True
     return False
