@@ -6,6 +6,7 @@ order is a violation. Does not know how a refutation is found.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
@@ -192,11 +193,17 @@ def _core(question: Question, refutation: Refutation) -> Core | Verdict | None:
         )
     elif enumerate_again(problem, found.order, every_order=found.every_order):
         # every fate of those of unknown outcome was excluded by what they observed, too
-        everything = {*found.order, *(problem.unknown if found.every_order else ())}
+        everything = {*_failing_prefix(question), *(problem.unknown if found.every_order else ())}
         return core or Core(tuple(sorted(everything)), minimal=False, confirmed=True)
     else:
         reason = f"{text}; but the second decision of the failing prefix did not confirm it"
     return verdict_on(problem, Status.UNDECIDED, found.verified, reason=reason)
+
+
+def _failing_prefix(question: Question) -> Sequence[int]:
+    """What contradicts itself: where every order was tried, whichever of those behind the prefix it may have seen."""
+    found = question.failed
+    return question.problem.judged[: found.verified + 1] if found.every_order else found.order
 
 
 def _found_core(question: Question, refutation: Refutation) -> Core | None:
@@ -216,7 +223,7 @@ def _found_core(question: Question, refutation: Refutation) -> Core | None:
 
 def _core_scope(question: Question, refutation: Refutation, core: Core) -> CoreScope:
     problem, found = question.problem, question.failed
-    nothing_else = {*found.order, *problem.unknown} <= set(core.items)
+    nothing_else = {*_failing_prefix(question), *problem.unknown} <= set(core.items)
     tried = found.every_order and looks_at_every_order(problem, problem.judged[: found.verified + 1])
     alone = refutation.core is not None or bool(refutation.orders) or question.is_total or nothing_else or tried
     return CoreScope.EVERY_ORDER if alone and not problem.order_recorded else CoreScope.ONE_ORDER

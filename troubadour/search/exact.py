@@ -114,19 +114,31 @@ class Exact:
         return None
 
     def _first_unexplained(self, frontier: Frontier, verified: int, failure: Failure, order: list[int]) -> Found:
-        """How the transaction after the longest explained prefix fails, at the end of an order of that prefix."""
-        every = EveryOrder if self._problem.discovery.unknown else Everything
-        prefix = every(self._problem, self._judged[:verified], self._unknown)
+        """How the transaction after the longest explained prefix fails, at the end of an order that explains that
+        prefix, with some later ones where it needs them."""
+        later = [item for item in self._judged[verified + 1 :] if self._writes(item)]
         item = self._judged[verified]
-        if prefix.run():
-            last = prefix.trace.place(item)
-            for placement in prefix.trace.placements:
-                if must_precede(self._problem, item, placement.item):
-                    last = out_of_place(self._problem, item, placement.item, "after")
+        for others in ([], later) if later else ([],):
+            every = EveryOrder if self._problem.discovery.unknown else Everything
+            prefix = every(self._problem, self._judged[:verified], [*self._unknown, *others])
+            explained = False
+            with suppress(TooManyRuns):
+                explained = prefix.run()
+            if not explained:
+                continue
+            placed = [placement.item for placement in prefix.trace.placements]
+            overtaken = next((other for other in placed if must_precede(self._problem, item, other)), None)
+            if overtaken is None:
+                last = prefix.trace.place(item)
+            else:
+                last = out_of_place(self._problem, item, overtaken, "after")
             if last is not None:
-                order = [placement.item for placement in prefix.trace.placements] + [item]
-                return Found(prefix.trace, verified, last, order, None, every_order=True)
+                return Found(prefix.trace, verified, last, [*placed, item], None, every_order=True)
         return Found(frontier.trace, verified, failure, order, None, every_order=True)
+
+    def _writes(self, item: int) -> bool:
+        statements = self._problem.prepared(item).statements
+        return any(one.program is None or not one.program.read_only for one in statements)
 
     def is_explained_as_recorded(self, frontier: Frontier, index: int, order: list[int]) -> bool:
         """Whether the hint order explains the prefix, where it was left and the order that took its place fails; the
