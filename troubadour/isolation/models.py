@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from troubadour.isolation.levels import LEVELS
 
@@ -123,6 +124,7 @@ OTHER_NAMES: Mapping[str, str] = {
 """Levels of this project, and models, by what *Elle* and Adya call them."""
 
 
+@cache
 def weaker(name: str) -> frozenset[str]:
     """The level or model and all that hold wherever it does."""
     return _reached(name, _down)
@@ -140,6 +142,7 @@ def _down(name: str) -> Iterable[str]:
     return (*LEVELS[name].implies, *_OF_OURS.get(name, ()))
 
 
+@cache
 def implied(anomaly: str) -> frozenset[str]:
     """The anomaly and all that it is a case of. One without sessions or times is one with them."""
     return _reached(anomaly, _cases)
@@ -166,6 +169,7 @@ def _reached(start: str, following: Callable[[str], Iterable[str]]) -> frozenset
     return frozenset(found)
 
 
+@cache
 def ruled_out(anomaly: str) -> frozenset[str]:
     """Levels and models that do not hold where an anomaly is there."""
     all_of_it = implied(anomaly)
