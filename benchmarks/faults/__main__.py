@@ -17,7 +17,7 @@ from random import Random, SystemRandom
 
 import click
 
-from benchmarks.faults.applications import APPLICATIONS
+from benchmarks.faults.apps import APPLICATIONS
 from benchmarks.faults.kinds import KINDS, NoPlace, with_fault
 from benchmarks.faults.raw import RawLog
 from benchmarks.faults.registers import Registers

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import Any
 
 from benchmarks.faults.raw import Line, RawLog, reads_of, writes_of
 
@@ -124,6 +125,60 @@ def _previous_values(log: RawLog) -> dict[tuple[int, int], int]:
     return found
 
 
+def row_invented(log: RawLog, random: Random) -> None:
+    """An answer shows a row that another answer to the same text shows, and that it did not."""
+    shown: dict[str, list[list[Any]]] = {}
+    answers = [s for t in log.committed for s in reads_of(t) if len(s["result"]["rows"][0]) > 1]
+    for statement in answers:
+        shown.setdefault(statement["sql"], []).extend(statement["result"]["rows"])
+    places = [s for s in answers if any(row not in s["result"]["rows"] for row in shown[s["sql"]])]
+    statement = _one_of(random, places)
+    rows = statement["result"]["rows"]
+    others = [row for row in shown[statement["sql"]] if row not in rows]
+    rows.insert(random.randint(0, len(rows)), list(random.choice(others)))
+
+
+def number_off(log: RawLog, random: Random) -> None:
+    """A number in an answer is one off."""
+    places = [
+        (row, column)
+        for t in log.committed
+        for s in reads_of(t)
+        for row in s["result"]["rows"]
+        for column, value in enumerate(row)
+        if isinstance(value, int) and not isinstance(value, bool)
+    ]
+    if not places:
+        raise NoPlace
+    row, column = random.choice(places)
+    row[column] += random.choice((-1, 1))
+
+
+def read_early(log: RawLog, random: Random) -> None:
+    """An answer is one that the same query had later."""
+    later: dict[str, list[Line]] = {}
+    places: list[tuple[Line, list[Line]]] = []
+    for transaction in reversed(log.committed):
+        for statement in reads_of(transaction):
+            known = later.setdefault(_key(statement), [])
+            other = [one for one in known if one["rows"] != statement["result"]["rows"]]
+            if other:
+                places.append((statement, other))
+            known.append(statement["result"])
+    if not places:
+        raise NoPlace
+    statement, other = random.choice(places)
+    statement["result"] = {**statement["result"], "rows": random.choice(other)["rows"]}
+
+
+def write_removed(log: RawLog, random: Random) -> None:
+    """A transaction that wrote several times lacks one of these statements: what it did was lost, or never said."""
+    places = [t for t in log.committed if len(list(writes_of(t))) > 1]
+    transaction = _one_of(random, places)
+    gone = random.choice(list(writes_of(transaction)))
+    transaction["statements"] = [one for one in transaction["statements"] if one is not gone]
+
+
 KINDS: Mapping[str, Callable[[RawLog, Random], None]] = {
     kind.__name__.replace("_", "-"): kind
     for kind in (
@@ -135,8 +190,15 @@ KINDS: Mapping[str, Callable[[RawLog, Random], None]] = {
         commit_delayed,
         commit_undone,
         commit_lost,
+        row_invented,
+        number_off,
+        read_early,
+        write_removed,
     )
 }
+
+ANYWHERE = tuple(kind for kind in KINDS if kind != "commit-lost")
+"""Those that every log has a place for: all but that of registers alone."""
 
 
 def with_fault(log: RawLog, kind: str, random: Random) -> RawLog:

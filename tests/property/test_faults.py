@@ -10,13 +10,18 @@ import pytest
 
 pytest.importorskip("clingo", reason="the reference of registers needs clingo")
 
-from benchmarks.faults.kinds import KINDS, NoPlace, with_fault
+from benchmarks.faults.apps import APPLICATIONS
+from benchmarks.faults.campaign import kind_of, plan
+from benchmarks.faults.kinds import ANYWHERE, KINDS, NoPlace, with_fault
 from benchmarks.faults.raw import RawLog
 from benchmarks.faults.registers import Registers
 from benchmarks.faults.timed import refuted
 from troubadour.coverage.library import library_of
+from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.formats import read_log
 from troubadour.oracle import BudgetExceeded, explain
+from troubadour.order.rows.propagation import Rows
+from troubadour.problem.problem import Problem
 from troubadour.record.simulated import simulate
 
 PROFILES = ("postgres:repeatable-read", "postgres:read-committed", "postgres:serializable")
@@ -85,3 +90,44 @@ def test_a_log_without_a_place_for_a_fault_says_so(tmp_path: Path) -> None:
     log = registers(tmp_path / "log.jsonl", 7, 60)
     with pytest.raises(NoPlace):
         with_fault(RawLog(log.head, []), "count-changed", Random(1))
+
+
+SIMULATED = [name for name, one in APPLICATIONS.items() if not any("FOREIGN KEY" in text for text in one.texts)]
+"""The simulated server keeps no foreign keys."""
+
+
+@pytest.mark.parametrize("application", SIMULATED)
+def test_every_kind_has_a_place_in_every_application(application: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    simulate(APPLICATIONS[application], path, seed=5, sessions=3, transactions=60)
+    log = RawLog.read(path)
+    for kind in ANYWHERE:
+        assert with_fault(log, kind, Random(3)) != log, kind
+
+
+# of an INSERT ... SELECT with a conflict clause it does not know how it fails where another one changed the row
+@pytest.mark.parametrize("application", [name for name in SIMULATED if name != "reports"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_is_derived_of_rows_accuses_no_run_without_a_fault(application: str, seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    for level in ("serializable", "snapshot"):
+        simulate(APPLICATIONS[application], path, isolation=level, seed=seed, sessions=4, transactions=40)
+        log = read_log([path])
+        compiled = library_of(log)
+        problem = Problem(
+            log, compiled, known_rows(log, compiled), isolation=level, unknown=unknown_tables(log, compiled)
+        )
+        derived = Rows(problem).derive()
+        assert derived is not None
+        assert derived.conflict is None
+
+
+def test_a_campaign_has_each_application_at_each_profile() -> None:
+    runs = [plan(number) for number in range(48)]
+    assert len({(run.application, run.profile) for run in runs}) == 48
+    assert {run.size for run in runs} == {100, 300, 1000}
+
+
+def test_a_reason_is_counted_without_what_is_of_one_log_alone() -> None:
+    one = "statement 3 of 's7-17': observed 41, expected 40"
+    assert kind_of(one) == kind_of("statement 12 of 's1-2': observed 1,000, expected 7")

@@ -1,67 +1,15 @@
-"""Small applications as workloads: counters kept by upserts, doctors on call, an inventory, threads of messages.
+"""Counters kept by upserts, doctors on call, an inventory, threads of messages.
 
 Predicates, ranges, counts, sums and rows that come and go tell in them what keys alone do not. Does not know at which
-level they run, nor who records them.
+level they run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from troubadour.record import Draws, Executor, Logic
-from troubadour.record.runs.workload import Rows
-
-OF_A_THREAD = "INSERT INTO msgs"
-"""What is done only where the statement before it found the thread."""
-
-Step = tuple[str, Sequence[object]]
-Draw = Callable[[Draws, str], Sequence[Step]]
-
-
-@dataclass(frozen=True, slots=True)
-class Application:
-    """A `troubadour.record.Workload`: transactions of the steps that `drawn` gives for a dialect."""
-
-    name: str
-    texts: Sequence[str]
-    columns: Mapping[str, Sequence[str]]
-    first: Sequence[Rows]
-    drawn: Draw
-    dialect: str = "postgres"
-
-    @property
-    def schema(self) -> Sequence[str]:
-        """The tables."""
-        return self.texts
-
-    @property
-    def tables(self) -> Mapping[str, Sequence[str]]:
-        """Their columns."""
-        return self.columns
-
-    @property
-    def procedures(self) -> Sequence[str]:
-        """None."""
-        return ()
-
-    def rows(self) -> Iterable[Rows]:
-        """What is there before."""
-        return self.first
-
-    def draw(self, random: Draws) -> Logic:
-        """One to three of its operations."""
-        steps = [step for _ in range(random.randint(1, 3)) for step in self.drawn(random, self.dialect)]
-
-        def logic(executor: Executor) -> None:
-            rows: Sequence[object] = ()
-            for sql, params in steps:
-                if sql.startswith(OF_A_THREAD) and not rows:
-                    continue  # the thread is gone
-                rows = executor.execute(sql, params).rows
-
-        return logic
-
+from benchmarks.faults.apps.application import IF_FOUND, Application, Step
+from troubadour.record import Draws
 
 # --- counters: a row for each page and day
 
@@ -180,7 +128,7 @@ def _threads(random: Draws, dialect: str) -> Sequence[Step]:
         )
     if kind < 0.45:
         message = random.fresh()
-        insert = "INSERT INTO msgs (id, thread, body) VALUES ($1, $2, $3)"
+        insert = f"{IF_FOUND}INSERT INTO msgs (id, thread, body) VALUES ($1, $2, $3)"
         lock = "LOCK IN SHARE MODE" if dialect == "mysql" else "FOR SHARE"
         return (
             (f"SELECT posts FROM threads WHERE id = $1 {lock}", (thread,)),
@@ -212,5 +160,3 @@ THREADS = Application(
      ("msgs", ("id", "thread", "body"), [(n, 1 + n % 6, "b") for n in range(1, 13)])),
     _threads,
 )  # fmt: skip
-
-APPLICATIONS = {one.name: one for one in (COUNTERS, ON_CALL, INVENTORY, THREADS)}
