@@ -122,6 +122,46 @@ def test_what_is_derived_of_rows_accuses_no_run_without_a_fault(application: str
         assert derived.conflict is None
 
 
+def refuted_by_rows(path: Path, level: str) -> bool:
+    log = read_log([path])
+    compiled = library_of(log)
+    problem = Problem(log, compiled, known_rows(log, compiled), isolation=level, unknown=unknown_tables(log, compiled))
+    derived = Rows(problem).derive()
+    return derived is not None and derived.conflict is not None
+
+
+def against_the_oracle(application: str, level: str, seeds: range, path: Path) -> Counter[str]:
+    """What is derived of rows, and the oracle, of runs of four transactions with each kind of fault."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        simulate(APPLICATIONS[application], path, isolation=level, seed=seed, sessions=2, transactions=4)
+        log = RawLog.read(path)
+        for kind in ANYWHERE:
+            try:
+                with_fault(log, kind, Random(seed)).write(path)
+            except NoPlace:
+                continue
+            refuted_, right = refuted_by_rows(path, level), oracle(path, level)
+            if right is not None:
+                assert not refuted_ or right == "violation", f"{kind}, seed {seed}"
+                found[f"{right}, refuted {refuted_}"] += 1
+    return found
+
+
+@pytest.mark.parametrize("level", ["snapshot", "serializable"])
+@pytest.mark.parametrize("application", [name for name in SIMULATED if name != "reports"])
+def test_what_rows_refute_of_a_fault_the_oracle_refutes(application: str, level: str, tmp_path: Path) -> None:
+    found = against_the_oracle(application, level, range(2), tmp_path / "log.jsonl")
+    assert found["violation, refuted True"] > found["violation, refuted False"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["snapshot", "serializable"])
+@pytest.mark.parametrize("application", [name for name in SIMULATED if name != "reports"])
+def test_what_rows_refute_of_a_fault_the_oracle_refutes_often(application: str, level: str, tmp_path: Path) -> None:
+    against_the_oracle(application, level, range(2, 60), tmp_path / "log.jsonl")
+
+
 def test_a_campaign_has_each_application_at_each_profile() -> None:
     runs = [plan(number) for number in range(48)]
     assert len({(run.application, run.profile) for run in runs}) == 48

@@ -155,6 +155,8 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
     who = f"{name(item)}, statement {statement + 1}"
     if conflict.circle:
         return f"{who}: by what it shows of {rows}, transactions would be before one another in a circle"
+    if conflict.says:
+        return f"{who}: {conflict.says}, whatever rows there are"
     left = _left(conflict, name)
     excess = conflict.excess
     if not conflict.rows:

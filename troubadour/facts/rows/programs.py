@@ -18,6 +18,7 @@ from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement, tables_touched
+from troubadour.facts.rows.answers import contradicts_itself
 from troubadour.facts.rows.local import Cascade, Does, Effect, Part, Untold, cascade_of, effect_of, keys_of, local_of
 from troubadour.facts.rows.tables import Key, Tables, tables_of
 from troubadour.facts.rows.told import Share, Told, told_by
@@ -59,13 +60,15 @@ class Step:
 @dataclass(slots=True)
 class RowProgram:
     """The steps of a transaction, in turn, and the tables in which it may leave anything in any row (`changes`) or add
-    rows of which nothing is known (`adds`). `writes`: it certainly wrote something."""
+    rows of which nothing is known (`adds`). `writes`: it certainly wrote something; `wrong`: the statements whose
+    answers no rows give, with why."""
 
     steps: list[Step] = field(default_factory=list)
     changes: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     writes: bool = False
     queries: list[WholeQuery] = field(default_factory=list)
+    wrong: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +162,9 @@ class RowPrograms:
     def _add(self, program: RowProgram, statement: PreparedStatement) -> None:
         assert statement.program is not None
         self.statements += 1
+        wrong = contradicts_itself(statement)
+        if wrong is not None:
+            program.wrong[statement.index] = wrong
         found = local_of(statement.program, self.tables.keys, self.problem.library.dialect)
         program.changes |= found.changes
         program.adds |= found.adds

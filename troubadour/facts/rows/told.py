@@ -13,10 +13,11 @@ from decimal import Decimal
 from math import inf
 from typing import Literal
 
-from sql_semantics.ir.queries import Aggregate
+from sql_semantics.ir.queries import Aggregate, Select
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 from sql_semantics.view import Row
 from troubadour.execution.prepared import PreparedStatement
+from troubadour.facts.rows.answers import Answered, is_before, shown_order
 from troubadour.facts.rows.local import Does, Grouped, Part, window_of
 from troubadour.facts.rows.tables import Tables
 
@@ -108,7 +109,25 @@ def told_by(statement: PreparedStatement, parts: Sequence[Part], tables: Tables)
         told.counted.append(
             Counted(_shown, exact, exact if whole else dict.fromkeys(seen, inf), 0 if whole else inf, "row")
         )
+    if limit is not None and not offset and not whole and part.does is Does.READS:
+        _of_first_rows(told, statement, part, rows)
     return told
+
+
+def _of_first_rows(told: Told, statement: PreparedStatement, part: Part, rows: Sequence[Answered]) -> None:
+    """Of the first rows by an order none is left out that stands before the last one shown."""
+    query = None if statement.program is None else statement.program.statement
+    keys = list(shown_order(query)) if isinstance(query, Select) and not part.columns else []
+    if not keys or not rows:
+        return
+    last = rows[-1]
+
+    def early(share: Share) -> Hashable:
+        return share[1] if share[1] is not None and is_before(share[1], last, keys) else None
+
+    seen = Counter(tuple(row) for row in rows if is_before(row, last, keys))
+    low: dict[Hashable, float] = {row: 1 if part.distinct else count for row, count in seen.items()}
+    told.counted.append(Counted(early, low, dict.fromkeys(low, inf) if part.distinct else low, 0, "row"))
 
 
 def _affected(share: Share) -> tuple[int, ...]:

@@ -45,13 +45,14 @@ class RowConflict:
     """Why no order is left. `reader`: the transaction and statement whose answer cannot be, if it is one; `rows`: the
     rows that it is about, by table and place; `versions`: of one row, those that may have been read, each with its
     writer (None: initial, or not told); `circle`: events that would be before one another; `excess`: what the answer
-    has too much or too little of."""
+    has too much or too little of; `says`: what is wrong with an answer that no rows give."""
 
     reader: tuple[int, int] | None = None
     rows: tuple[tuple[str, Key], ...] = ()
     versions: tuple[tuple[int | None, Version], ...] = ()
     circle: tuple[int, ...] = ()
     excess: Excess | None = None
+    says: str = ""
 
 
 class _Refuted(Exception):
@@ -203,11 +204,18 @@ class _Propagation:
         self._make_readers()
         derived = Derived(events, self._rows)
         try:
+            self._look_at_answers()
             self._propagate(derived)
             self._ask_whole()
         except _Refuted as refuted:
             derived.conflict = refuted.conflict
         return derived
+
+    def _look_at_answers(self) -> None:
+        """Refuse an answer that no rows give."""
+        for item in sorted(self._kept - self._optional):
+            for statement, wrong in self._of[item].wrong.items():
+                raise _Refuted(RowConflict((item, statement), says=wrong))
 
     def _make_rows(self) -> None:
         for (table, place), version in self._programs.initial().items():
