@@ -31,6 +31,11 @@ from benchmarks.faults.raw import RawLog
 from benchmarks.mixed.__main__ import up
 from benchmarks.replayed.one import told_of
 from benchmarks.verdicts.measure import Auditor
+from troubadour.coverage.library import library_of
+from troubadour.execution.initial.rows import known_rows, unknown_tables
+from troubadour.formats import read_log
+from troubadour.order.rows.propagation import Rows
+from troubadour.problem.problem import Problem
 from troubadour.record import record_run
 
 KEPT = Path(__file__).with_name("last.json")
@@ -141,6 +146,21 @@ def driven(pool: ProcessPoolExecutor, path: Path, profile: str, dsn: str, timeou
     return f"{told.driven}{': ' + told.text[:200] if told.driven == 'disagreed' else ''}"
 
 
+def _tell_of_rows(run: Run, logs: Iterator[tuple[int, str | None, RawLog]], path: Path, told: Counter[str]) -> None:
+    """Count of which logs what answers tell of rows contradicts itself."""
+    for number, kind, changed in logs:
+        changed.write(path)
+        log = read_log([path])
+        library = library_of(log)
+        initial, unknown = known_rows(log, library), unknown_tables(log, library)
+        derived = Rows(Problem(log, library, initial, isolation=run.profile, unknown=unknown)).derive()
+        found = "refuted" if derived is not None and derived.conflict is not None else "open"
+        told[f"{'no fault' if kind is None else 'fault'}, {found}"] += 1
+        told[f"{run.application}: {'no fault' if kind is None else 'fault'}, {found}"] += 1
+        if found == "open" and kind is not None:
+            print(f"{run.name} {number} {kind}: open", flush=True)
+
+
 def table(rows: Sequence[Found], by: str) -> list[str]:
     """Verdicts of faults by one of the fields."""
     groups: dict[Any, Counter[str]] = defaultdict(Counter)
@@ -186,11 +206,12 @@ def summary(rows: Sequence[Found]) -> dict[str, Any]:
 @click.option("--logs", default=100, show_default=True)
 @click.option("--first", default=0, show_default=True, help="The number of the first log.")
 @click.option("--faults", default=10, show_default=True, help="In each log.")
-@click.option("--size", "sizes", multiple=True, type=int, help="Only logs of these sizes.")
+@click.option("--size", "sizes", multiple=True, type=int, help="Of the logs, in turn.")
 @click.option("--seed", default=29, show_default=True)
 @click.option("--cpu", default=60.0, show_default=True, help="Processor seconds of an audit.")
 @click.option("--sample", default=50, show_default=True, help="Witnesses of `correct` that are driven, at most.")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("build/fault-campaign"), show_default=True)
+@click.option("--rows-only", is_flag=True, help="Only what answers tell of rows, without search; nothing is kept.")
 @click.option("--again", is_flag=True, help="Audit anew what was undecided.")
 @click.option("--keep", is_flag=True, help="Keep the figures in the repository.")
 def main(
@@ -202,19 +223,23 @@ def main(
     cpu: float,
     sample: int,
     folder: Path,
+    rows_only: bool,
     again: bool,
     keep: bool,
 ) -> None:
     """Record logs, put faults into them, and audit them, from where an earlier call left off."""
     folder.mkdir(parents=True, exist_ok=True)
     journal = folder / "audits.jsonl"
-    known: dict[tuple[int, int], Found] = {}
+    known: dict[tuple[int, int, int], Found] = {}
     if journal.exists():
         for line in journal.read_text(encoding="utf-8").splitlines():
             one = Found(**json.loads(line))
-            known[one.log, one.fault] = one
+            known[one.log, one.size, one.fault] = one
+    told: Counter[str] = Counter()
     sampled = Sampled(sample - sum(one.driven is not None for one in known.values()))
-    runs = [run for run in map(plan, range(first, first + logs)) if not sizes or run.size in sizes]
+    runs = [plan(number) for number in range(first, first + logs)]
+    if sizes:
+        runs = [replace(run, size=sizes[run.number % len(sizes)]) for run in runs]
     with ExitStack() as stack:
         addresses: dict[str, str] = {}
         auditor = stack.enter_context(Auditor())
@@ -225,8 +250,11 @@ def main(
             if product not in addresses:
                 addresses[product] = stack.enter_context(up(product))
             log = record(run, addresses[product], seed, folder / f"{run.name}.jsonl")
+            if rows_only:
+                _tell_of_rows(run, faulted(log, seed, run, faults), folder / "faulted.jsonl", told)
+                continue
             for number, kind, changed in faulted(log, seed, run, faults):
-                before = known.get((run.number, number))
+                before = known.get((run.number, run.size, number))
                 if before is not None and not (again and before.verdict == "undecided"):
                     continue
                 path = folder / "faulted.jsonl"
@@ -238,10 +266,13 @@ def main(
                 if now.verdict == "correct" and kind is not None and sampled.left > 0:
                     sampled.left -= 1
                     found = replace(found, driven=driven(pool, path, run.profile, addresses[product], 2 * cpu))
-                known[run.number, number] = found
+                known[run.number, run.size, number] = found
                 out.write(json.dumps(asdict(found)) + "\n")
                 out.flush()
                 print(f"{run.name} {number} {kind}: {found.verdict} {found.cpu:.1f} s {found.reason or ''}", flush=True)
+    if rows_only:
+        print(*(f"{name}: {count}" for name, count in sorted(told.items())), sep="\n")
+        raise SystemExit(told["no fault, refuted"] > 0)
     rows = [known[key] for key in sorted(known)]
     for by in ("size", "application", "profile", "kind"):
         print(*table(rows, by), "", sep="\n")
