@@ -155,12 +155,10 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
     who = f"{name(item)}, statement {statement + 1}"
     if conflict.circle:
         return f"{who}: by what it shows of {rows}, transactions would be before one another in a circle"
-    if conflict.says:
-        return f"{who}: {conflict.says}, whatever rows there are"
     left = _left(conflict, name)
     excess = conflict.excess
     if not conflict.rows:
-        return f"{who}: on the rows as they were then, whichever order it was, it has another answer"
+        return f"{who}: {conflict.says or 'on the rows as they were then, in whatever order, it has another answer'}"
     if excess is None:
         return f"{who}: {left or f'no version of {rows} gives its answer'}"
     if excess.kind is None:
