@@ -16,6 +16,8 @@ from tests.case_files import CASES, read_case
 from tests.unit.commands import FIG_1, GOOD, HEADER, READ, balance, refused, transaction, write
 
 KEYS = {
+    "levels",
+    "nearly",
     "verdict",
     "isolation",
     "transactions",

@@ -40,6 +40,39 @@ def lost_update(folder: Path, isolation: str) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize("level", ["snapshot", "postgres:serializable"])
+def test_the_core_is_a_log_of_its_own(run: Any, tmp_path: Path, level: str) -> None:
+    folder, log = tmp_path / "finding", lost_update(tmp_path, "read-committed")
+    if level == "postgres:serializable":
+        log = str(Path(__file__).parents[2] / "logs" / "strangers-3" / "write-skew.jsonl")
+    assert run("audit", "--isolation", level, "--quiet", "--reproduce", str(folder), log).status == 1
+    again = run("audit", "--isolation", level, "--format", "json", str(folder / "core.jsonl"))
+    assert (again.status, again.json["transactions"]["total"]) == (1, 2)
+    text = (folder / "test_finding.py").read_text(encoding="utf-8")
+    compile(text, "test_finding.py", "exec")
+    assert f'"--isolation", "{level}"' in text
+
+
+def test_the_core_begins_with_the_rows_that_were_there(run: Any, tmp_path: Path) -> None:
+    """Of a longer log: what came before is in the initial rows, not among the transactions."""
+    folder, log = tmp_path / "finding", Path(lost_update(tmp_path, "read-committed"))
+    header, *lines = log.read_text(encoding="utf-8").splitlines()
+    first = json.loads(header)
+    first["initial"]["kv"]["rows"] = [["x", 7]]
+    earlier = {
+        "id": "t0", "status": "committed", "invoked": -20, "returned": -10,
+        "statements": [
+            {"sql": "UPDATE kv SET v = 0 WHERE k = 'x'", "affected": 1, "invoked": -18, "returned": -17},
+            {"sql": "INSERT INTO kv VALUES ('y', NULL)", "affected": 1, "invoked": -16, "returned": -15},
+        ],
+    }  # fmt: skip
+    log.write_text("\n".join([json.dumps(first), json.dumps(earlier), *lines]) + "\n", encoding="utf-8")
+    assert run("audit", "--isolation", "snapshot", "--quiet", "--reproduce", str(folder), str(log)).status == 1
+    told = [json.loads(line) for line in (folder / "core.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["rows"] for line in told if line.get("kind") == "rows"] == [[["x", 0], ["y", None]]]
+    assert [line["id"] for line in told if "id" in line] == ["t1", "t2"]
+
+
 def test_a_finding_is_written_as_a_schedule(run: Any, tmp_path: Path) -> None:
     folder = tmp_path / "finding"
     log = lost_update(tmp_path, "read-committed")

@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from tests.unit.commands import GOOD, HEADER, transaction, write
+from troubadour.audit.other_levels import decided_elsewhere
 from troubadour.formats import read_log
 from troubadour.model.verdict import Coverage, Status, Unjudged, Verdict
-from troubadour.report.undecided import next_steps
+from troubadour.report.text import render_text
+from troubadour.report.undecided import Nearly, levels_text, nearly, next_steps
 
 VERDICT = Verdict(
     status=Status.UNDECIDED,
@@ -87,3 +89,51 @@ def test_the_text_and_the_page_have_it(run: Any, tmp_path: Path) -> None:
     assert "next          record what clients saw" in ended.out
     assert "<li><bdi>record what clients saw: rows and counts" in page.read_text(encoding="utf-8")
     assert "record what clients saw" not in run("audit", "--explain", "brief", log).out
+
+
+def test_it_shows_where_it_stopped_and_what_was_written_beside(tmp_path: Path) -> None:
+    write_row = {"sql": "UPDATE accounts SET balance = 5 WHERE id = 1", "affected": 1}
+    lines = [
+        GOOD | {"id": "far", "statements": [write_row], "invoked": 0, "returned": 9},
+        GOOD | {"id": "other", "invoked": 12, "returned": 18},
+        GOOD | {"id": "near", "statements": [write_row], "invoked": 10, "returned": 20},
+        GOOD | {"id": "blamed", "invoked": 15, "returned": 30},
+        GOOD | {"id": "late", "statements": [write_row], "invoked": 25, "returned": 40},
+    ]
+    log = read_log([write(tmp_path, HEADER, *lines)])
+    verdict = msgspec.structs.replace(VERDICT, committed=5, verified_prefix=3)
+    assert nearly(verdict, log) == Nearly("blamed", ("near", "late"))
+    shown = render_text(verdict, log)
+    assert "No place was found for blamed; beside it, which wrote to its tables:" in shown
+    assert "UPDATE accounts SET balance = 5 WHERE id = 1  -> 1 row affected" in shown
+    # all explained, a limit, or a statement that is not modelled: nothing is nearly a finding
+    for fields in ({"verified_prefix": 5}, {"reason": "the time limit was reached"}, {"reason": "not modelled: x"}):
+        assert nearly(msgspec.structs.replace(verdict, **fields), log) is None
+
+
+def test_it_says_what_other_levels_come_to(tmp_path: Path) -> None:
+    levels = (("read-committed", Status.CORRECT), ("prefix", Status.CORRECT), ("serializable", Status.VIOLATION))
+    verdict = msgspec.structs.replace(VERDICT, levels=levels)
+    assert levels_text(verdict) == ["correct at read-committed, prefix", "a violation at serializable"]
+    assert steps(tmp_path, levels=levels)[-1] == (
+        "run troubadour audit --isolation serializable LOG: it tells the violation there"
+    )
+    assert steps(tmp_path, levels=levels[:2])[-1] == (
+        "run troubadour audit --strongest LOG: it takes longer for each level, and tells of all"
+    )
+
+
+def test_other_levels_are_asked_where_that_may_help(tmp_path: Path) -> None:
+    log = read_log([write(tmp_path, HEADER, GOOD)])
+    asked: list[str] = []
+
+    def decide(level: str, left: float) -> Verdict:
+        asked.append(level)
+        status = Status.CORRECT if level == "read-committed" else Status.UNDECIDED
+        return msgspec.structs.replace(VERDICT, isolation=level, status=status)
+
+    found = dict(decided_elsewhere(log, VERDICT, decide, None))
+    assert found["read-committed"] is Status.CORRECT
+    assert "snapshot" not in asked
+    for fields in ({"reason": "the time limit was reached"}, {"coverage": Coverage(3, 2, 3)}, {"coverage": None}):
+        assert decided_elsewhere(log, msgspec.structs.replace(VERDICT, **fields), decide, None) == ()

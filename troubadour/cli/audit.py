@@ -360,6 +360,7 @@ class Request:
             if self.judging.asks and verdict.claim is not None:
                 verdict = _asked(verdict, verdict.claim, *opened(log, self.isolation, self.logs), self.judging.dsn)
             self._write_witness(verdict)
+            verdict = self._with_levels(verdict, log)
             verdict = self._finished(verdict, log)
         except OutOfTime:
             work.lift()
@@ -377,6 +378,29 @@ class Request:
         self._write_reproduction(verdict, log)
         self._print(verdict, log)
         return EXIT[verdict.status]
+
+    def _with_levels(self, verdict: Verdict, log: Log) -> Verdict:
+        """An undecided verdict with what other levels come to."""
+        if verdict.status is not Status.UNDECIDED or self.order == "recorded" or self.account.certificate is not None:
+            return verdict
+        from dataclasses import replace
+
+        from troubadour.audit.driver import audit as decide
+        from troubadour.audit.other_levels import decided_elsewhere
+        from troubadour.problem.budget import AT_ONCE
+
+        options = replace(self._options(), accounts=False, notes_product=False, parts=False, effort=AT_ONCE)
+        bounded = self.bounds.timeout is not None
+
+        def asked(level: str, left: float) -> Verdict:
+            own = replace(options, isolation=level, timeout=left if bounded else None)
+            return decide(*opened(log, level, self.logs), own)
+
+        try:
+            found = decided_elsewhere(log, verdict, asked, (lambda: self.bounds.left() or 0.0) if bounded else None)
+        except (LogError, Unsupported):
+            return verdict
+        return msgspec.structs.replace(verdict, levels=found)
 
     def _finished(self, verdict: Verdict, log: Log) -> Verdict:
         """The verdict with all the time that was spent, and what a filter left out."""
@@ -445,7 +469,7 @@ class Request:
         if self.shown.form == "json":
             from troubadour.report.json_report import render_json
 
-            emit(render_json(verdict))
+            emit(render_json(verdict, log))
         elif self.shown.quiet:
             from troubadour.report.text import render_quiet
 
@@ -477,6 +501,31 @@ class Request:
             refuse(f"--reproduce: {error.filename}: {error.strerror}")
         if missing is not None:
             warn(f"nothing to reproduce was written: {missing}")
+            return
+        self._write_core(self.shown.reproduce, verdict, log)
+
+    def _write_core(self, folder: Path, verdict: Verdict, log: Log) -> None:
+        """The core as a log, where it is a violation by itself, and a test for pytest."""
+        from dataclasses import replace
+
+        from troubadour.audit.driver import audit as decide
+        from troubadour.problem.budget import LONGER
+        from troubadour.report.reproduction import write_core, write_test
+
+        try:
+            path = write_core(folder, verdict, log)
+            if path is not None:
+                core = load([str(path)])
+                options = replace(self._options(), accounts=False, notes_product=False, effort=LONGER)
+                found = decide(*opened(core, self.isolation), options)
+                if found.status is not Status.VIOLATION:
+                    path.unlink()
+                    path = None
+            runs = log.header.dialect in ("postgres", "mysql")
+            if path is not None or runs:
+                write_test(folder, verdict, core=path is not None, runs=runs)
+        except OSError as error:
+            refuse(f"--reproduce: {error.filename}: {error.strerror}")
 
     def _write_witness(self, verdict: Verdict) -> None:
         from troubadour.replay import WitnessError, write_witness

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from troubadour.model.log import TransactionId
+from troubadour.model.log import InitialTable, TransactionId
 from troubadour.model.witness import Witness
 
 ANSWERS_ALONE = "the answers alone, in any order"
@@ -97,7 +97,8 @@ class Account(msgspec.Struct, frozen=True):
     one. `basis` names the explanation that the edges were read from: that of a weaker level, or of the statements one
     by one. `holds`: the strongest levels at which the failing prefix is correct. `next`: what to look at. `explained`
     is what the chain can be checked against. `changes` are what the transactions of the chain wrote, one after
-    another; `before` makes, as SQL, the rows that were there before the first of them. `beside` are transactions that
+    another; `before` makes, as SQL, the rows that were there before the first of them, and `initial` has them as a log
+    writes them. `beside` are transactions that
     wrote, after that, rows which these looked at; `sights` say which statements of all of them see which commits."""
 
     anomaly: str
@@ -114,5 +115,6 @@ class Account(msgspec.Struct, frozen=True):
     explained: Explained | None = None
     changes: tuple[Change, ...] = ()
     before: tuple[str, ...] | None = None
+    initial: tuple[InitialTable, ...] | None = None
     beside: tuple[TransactionId, ...] = ()
     sights: tuple[Sight, ...] = ()

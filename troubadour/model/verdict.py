@@ -114,6 +114,7 @@ class Verdict(msgspec.Struct, frozen=True):
     that was tried last, where the others were excluded otherwise. `account`: the anomaly that a violation is, and
     why. `violations`: of a log that is judged by its timestamps, all of them. `engine`: which step decided, where it
     was none of the search's (``dependencies``: facts and order alone; ``timestamps``: the database's own).
+    `levels`: of an undecided log, what other levels and profiles come to.
     `stats`: what the steps of the audit came to, where that was asked for, those first that took most."""
 
     status: Status
@@ -141,6 +142,7 @@ class Verdict(msgspec.Struct, frozen=True):
     account: Account | None = None
     violations: Breaches | None = None
     engine: str | None = None
+    levels: tuple[tuple[str, Status], ...] = ()
     stats: tuple[StepCount, ...] = ()
 
     def left_open(self, reason: str, **more: Any) -> Verdict:

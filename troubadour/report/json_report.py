@@ -6,12 +6,15 @@ import msgspec
 
 from troubadour.model.account import Account
 from troubadour.model.certificate import Examined, Standing
+from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.visible import visible
+from troubadour.report.undecided import nearly
 
 
-def render_json(verdict: Verdict) -> str:
-    """The contract's object on one line; what does not apply is null."""
+def render_json(verdict: Verdict, log: Log | None = None) -> str:
+    """The contract's object on one line; what does not apply is null. `log`: whose an undecided verdict is."""
+    near = None if log is None else nearly(verdict, log)
     statement, clash = verdict.statement, verdict.clash
     document: dict[str, object] = {
         "verdict": verdict.status.value,
@@ -31,6 +34,8 @@ def render_json(verdict: Verdict) -> str:
         "anomaly": None if verdict.account is None else verdict.account.anomaly,
         "explanation": verdict.explanation,
         "reason": verdict.reason,
+        "nearly": None if near is None else {"transaction": near.transaction, "beside": list(near.beside)},
+        "levels": {level: status.value for level, status in verdict.levels} or None,
         "statement": None if statement is None else {"transaction": statement.transaction, "index": statement.index},
         "engine": _engine(verdict),
         "notes": list(verdict.notes),
@@ -65,6 +70,6 @@ def _account(account: Account | None) -> object:
     """An account without the witness that its chain is checked against, and without the rows before."""
     if account is None:
         return None
-    fields = msgspec.structs.asdict(msgspec.structs.replace(account, explained=None))
-    del fields["explained"], fields["before"]
+    fields = msgspec.structs.asdict(msgspec.structs.replace(account, explained=None, initial=None))
+    del fields["explained"], fields["before"], fields["initial"]
     return msgspec.to_builtins(fields)

@@ -16,8 +16,9 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.rendering import quoted, render_statement
 from sql_semantics.library import SqlLibrary
 from sql_semantics.products import PRODUCTS
+from troubadour.formats.write import write_log
 from troubadour.model.account import Sight
-from troubadour.model.log import Log, Statement, Transaction
+from troubadour.model.log import Header, Log, Statement, Transaction
 from troubadour.model.schedule import Schedule, Sent
 from troubadour.model.verdict import Verdict
 from troubadour.model.visible import visible
@@ -143,8 +144,82 @@ def _in_order(steps: list[Step], sights: Sequence[Sight]) -> list[Step]:
     return [steps[number] for number in found]
 
 
+def core_log(verdict: Verdict, log: Log) -> tuple[Header, list[Transaction]] | None:
+    """The core, the chain and what stands beside as a log of its own, which begins with the rows that were there
+    before; None where these are not known."""
+    account = verdict.account
+    if account is None or account.initial is None:
+        return None
+    wanted = {*(verdict.core or ()), verdict.failing_transaction, *account.beside}
+    wanted |= {one for edge in account.chain for one in (edge.earlier, edge.later)}
+    header = msgspec.structs.replace(
+        log.header, initial=account.initial, initial_unknown=(), gaps=(), log_id=None, segment=None
+    )
+    return header, [one for one in log.transactions if one.id in wanted]
+
+
+def write_core(folder: Path, verdict: Verdict, log: Log) -> Path | None:
+    """Write the core as a log to audit; None where it cannot be written. Raises OSError."""
+    found = core_log(verdict, log)
+    if found is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / CORE
+    try:
+        write_log(path, *found)
+    except ValueError:
+        path.unlink(missing_ok=True)  # what cannot be read back is nothing to keep
+        return None
+    return path
+
+
+def write_test(folder: Path, verdict: Verdict, *, core: bool, runs: bool) -> None:
+    """Write a test for pytest: that the `core` is a violation, and, where a schedule `runs` on a server, that its
+    finding does not come again. Raises OSError."""
+    title = verdict.account.title if verdict.account is not None else "violation"
+    parts = [_TEST_HEAD.format(title=title, level=verdict.isolation)]
+    parts += [_TEST_CORE.format(level=verdict.isolation, core=CORE)] if core and "," not in verdict.isolation else []
+    parts += [_TEST_SERVER] if runs else []
+    (folder / "test_finding.py").write_text("\n\n".join(parts), encoding="utf-8")
+
+
+CORE = "core.jsonl"
+"""The file that has the core as a log."""
+
+_TEST_HEAD = '''"""{title}, at {level}: written by `troubadour audit --reproduce`. Run it with pytest."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def troubadour(*arguments):
+    command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+'''
+_TEST_CORE = '''def test_the_core_is_a_violation():
+    """What the clients saw: no execution that the level allows explains it."""
+    ended = troubadour("audit", "--isolation", "{level}", str(HERE / "{core}"))
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+'''
+_TEST_SERVER = '''def test_the_finding_does_not_come_again():
+    """The schedule on a server: that of TROUBADOUR_DSN, else an embedded one. Fails as long as the finding comes."""
+    dsn = os.environ.get("TROUBADOUR_DSN")
+    ended = troubadour("reproduce", str(HERE), *(["--dsn", dsn] if dsn else []))
+    if ended.returncode == 2:
+        pytest.skip(ended.stderr.strip())
+    assert ended.returncode == 1, "the finding came again:\\n" + ended.stdout
+'''
+
+
 def write_reproduction(folder: Path, verdict: Verdict, log: Log, library: SqlLibrary) -> str | None:
-    """Write the files; None where they are written, else why there are none. Raises OSError."""
+    """Write the schedule, and what people run it by; None where they are written, else why there are none. Raises
+    OSError."""
     try:
         schedule = schedule_of(verdict, log, library)
     except Unsupported as error:

@@ -18,7 +18,7 @@ from troubadour.model.visible import visible
 from troubadour.report.account import brief_rows, full_rows
 from troubadour.report.styled import plain
 from troubadour.report.transactions import name, transaction_lines
-from troubadour.report.undecided import next_steps
+from troubadour.report.undecided import levels_text, nearly, next_steps
 
 _STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
 _MEANING = {
@@ -137,6 +137,11 @@ def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
         return
     if verdict.clash is not None:
         _print_clash(verdict.clash, len(verdict.core or ()), log, console)
+    elif (near := nearly(verdict, log)) is not None:
+        console.print()
+        beside = "; beside it, which wrote to its tables:" if near.beside else ":"
+        console.print(plain(f"No place was found for {name(near.transaction)}{beside}"))
+        _print_transactions((near.transaction, *near.beside), log, console)
     elif verdict.core is not None:
         _print_core(verdict.core, _where(verdict), log, console)
 
@@ -200,6 +205,7 @@ def _rows(verdict: Verdict, log: Log, explain: str) -> list[tuple[str, str]]:
     if verdict.statement is not None:
         at = verdict.statement
         rows.append(("at", f"statement {at.index + 1} of transaction {name(at.transaction)}"))
+    rows += [("decided" if number == 0 else "", text) for number, text in enumerate(levels_text(verdict))]
     if verdict.account is not None and explain == "full":
         rows += full_rows(verdict.account)
     rows += [("note", note) for note in verdict.notes]

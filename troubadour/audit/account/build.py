@@ -24,14 +24,14 @@ from troubadour.audit.account.pieces import Pieces, taken_apart
 from troubadour.audit.account.rerun import Rerun, Unexplained
 from troubadour.audit.account.seen import told_by_values
 from troubadour.audit.account.staging import base_of, beside, sights
-from troubadour.audit.account.wording import changes_of, edge_of, rows_before
+from troubadour.audit.account.wording import changes_of, edge_of, rows_before, tables_before
 from troubadour.audit.strongest import strongest, survey_levels
 from troubadour.isolation.advice import OUTSIDE, advice
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
 from troubadour.isolation.levels import LEVELS, Level, implied_by
 from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost, Sight
 from troubadour.model.bounds import OutOfTime
-from troubadour.model.log import Log, LogError, Transaction, TransactionId
+from troubadour.model.log import InitialTable, Log, LogError, Transaction, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
 from troubadour.problem.budget import AT_ONCE, FEW, LOOK, MANY, SECOND, THOUSANDS, Budget
@@ -62,6 +62,7 @@ class _Told:
     explained: Explained | None = None
     changes: tuple[Change, ...] = ()
     before: tuple[str, ...] | None = None
+    initial: tuple[InitialTable, ...] | None = None
     beside: tuple[TransactionId, ...] = ()
     sights: tuple[Sight, ...] = ()
 
@@ -187,6 +188,7 @@ class _Builder:
             told.explained,
             told.changes,
             told.before,
+            told.initial,
             told.beside,
             told.sights,
         )
@@ -244,6 +246,7 @@ class _Builder:
             explained,
             changes_of(rerun, members),
             rows_before(rerun, base),
+            tables_before(rerun, base),
             tuple(rerun.at(position).id for position in others),
             tuple(sights(rerun, sorted((*members, *others)))),
         )

@@ -17,9 +17,10 @@ from sql_semantics.frontend.rendering import render_row
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.memory import MemoryView
 from sql_semantics.view import Row
+from troubadour.execution.free.values import json_of
 from troubadour.execution.initial.rows import initial_state
 from troubadour.execution.prepared import Preparations, PreparedTransaction
-from troubadour.model.log import Log, Transaction, TransactionId
+from troubadour.model.log import InitialTable, Log, Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness
 from troubadour.proof.wording import key_text
 from troubadour.replay.checker import Replay
@@ -260,6 +261,14 @@ class Rerun:
         for name in tables:
             enter(name, frozenset({name}))
         return [render_row(tables[name].schema, row, self._dialect) for name in ordered for row in rows[name]]
+
+    def tables(self, state: int) -> tuple[InitialTable, ...]:
+        """The rows of a state, as a log has initial ones. Raises Unsupported for values that no log writes."""
+        columns = {name: stored.schema.columns for name, stored in self._replay.store.tables.items()}
+        return tuple(
+            InitialTable(name, tuple(one.name for one in columns[name]), [tuple(map(json_of, row)) for row in rows])
+            for name, rows in self.rows_at(state).items()
+        )
 
     def _reading(self, position: int, states: Mapping[str, int], statement: int | None = None) -> _Reading:
         return _Reading(exceptions_of(self.views[position - 1]), states, statement)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.view import Row
 from troubadour.audit.account.edges import Possible
 from troubadour.audit.account.rerun import Rerun
 from troubadour.audit.told.explain import name
 from troubadour.isolation.anomalies import Kind
 from troubadour.model.account import Change, Edge
-from troubadour.model.log import Transaction
+from troubadour.model.log import InitialTable, Transaction
 from troubadour.problem.budget import MANY, THOUSANDS
 from troubadour.proof.wording import value_text
 
@@ -97,6 +98,15 @@ def rows_before(rerun: Rerun, base: int) -> tuple[str, ...] | None:
     """The rows of a state, as INSERTs; None for too many."""
     found = rerun.inserts(base)
     return tuple(found) if len(found) <= THOUSANDS else None
+
+
+def tables_before(rerun: Rerun, base: int) -> tuple[InitialTable, ...] | None:
+    """The rows of a state, as a log has them; None for too many, or for values that it has no words for."""
+    try:
+        found = rerun.tables(base)
+    except Unsupported:
+        return None
+    return found if sum(len(one.rows) for one in found) <= THOUSANDS else None
 
 
 def _number(statement: int | None) -> str:

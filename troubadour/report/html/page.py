@@ -25,7 +25,7 @@ from troubadour.report.html.figures import figures_of
 from troubadour.report.html.inert import inert
 from troubadour.report.text import verdict_meaning, verdict_rows
 from troubadour.report.transactions import name, observed_text, parameters_text
-from troubadour.report.undecided import next_steps
+from troubadour.report.undecided import nearly, next_steps
 
 AROUND = 24
 """Transactions before the failing one that the time line shows."""
@@ -77,7 +77,7 @@ def render_html(verdict: Verdict, log: Log) -> str:
     style, script = (folder.joinpath(file).read_text(encoding="utf-8") for file in ("report.css", "report.js"))
     account = verdict.account
     chain = account.chain if account is not None else ()
-    core = _core(verdict)
+    core = _core(verdict, log)
     shown = _around(log, verdict, core, [one for edge in chain for one in (edge.earlier, edge.later)])
     figures = figures_of(log.transactions)
     members = dict.fromkeys([one for edge in chain for one in (edge.earlier, edge.later)] + core)
@@ -105,7 +105,10 @@ def render_html(verdict: Verdict, log: Log) -> str:
         plots=[(plot, Markup(bars(plot))) for plot in figures.plots],
         figures=figures,
         sessions=sorted({inert(one.session, 60) for one in shown if one.session is not None}),
-        transactions=[_transaction(one, verdict, colours.get(one.id, 9)) for one in _members(shown, core)],
+        transactions=[
+            _transaction(one, verdict, colours.get(one.id, 9), core[0] if core else None)
+            for one in _members(shown, core)
+        ],
         more=max(0, len(core) - _CORE),
         style=Markup(style),
         script=Markup(script),
@@ -143,7 +146,10 @@ def _rows(verdict: Verdict, log: Log) -> list[tuple[str, str]]:
     return found
 
 
-def _core(verdict: Verdict) -> list[TransactionId]:
+def _core(verdict: Verdict, log: Log) -> list[TransactionId]:
+    """The transactions that a page is about: a violation's, or where an undecided audit stopped."""
+    if (near := nearly(verdict, log)) is not None:
+        return [near.transaction, *near.beside]
     core = verdict.clash.transactions if verdict.clash is not None else verdict.core or ()
     failing = () if verdict.failing_transaction is None else (verdict.failing_transaction,)
     return list(dict.fromkeys((*failing, *core)))
@@ -156,6 +162,8 @@ def _around(
     wanted = set(core[:_CORE]) | set(chained)
     if not wanted:
         return list(islice(log.transactions, MOST))
+    # an undecided verdict has no failing transaction: the first of these is where it stopped
+    failing = verdict.failing_transaction if verdict.failing_transaction is not None else core[0] if core else None
     before: list[Transaction] = []
     found: list[Transaction] = []
     after = 0
@@ -163,10 +171,10 @@ def _around(
         if transaction.id in wanted:
             found.append(transaction)
             wanted.discard(transaction.id)
-            if transaction.id == verdict.failing_transaction:
+            if transaction.id == failing:
                 found += before
             continue
-        if verdict.failing_transaction in wanted:
+        if failing in wanted:
             before = [*before[-AROUND + 1 :], transaction]
         elif after < AROUND // 4:
             after += 1
@@ -181,7 +189,7 @@ def _members(shown: Sequence[Transaction], core: Sequence[TransactionId]) -> Ite
     return (one for one in shown if one.id in kept)
 
 
-def _transaction(transaction: Transaction, verdict: Verdict, colour: int) -> _Shown:
+def _transaction(transaction: Transaction, verdict: Verdict, colour: int, blamed: TransactionId | None) -> _Shown:
     account = verdict.account
     wrong = account.difference if account is not None else None
     facts = [transaction.status]
@@ -201,6 +209,6 @@ def _transaction(transaction: Transaction, verdict: Verdict, colour: int) -> _Sh
         )
         for number, statement in enumerate(transaction.statements[:_STATEMENTS])
     ]
-    failing = transaction.id == verdict.failing_transaction
+    failing = transaction.id == blamed
     more = max(0, len(transaction.statements) - _STATEMENTS)
     return _Shown(inert(name(transaction.id), 80), inert(", ".join(facts)), failing, lines, more, colour)
