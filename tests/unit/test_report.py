@@ -19,6 +19,8 @@ from troubadour.formats import read_log
 from troubadour.model.account import Account, Edge
 from troubadour.model.log import Header, Log, Statement, Transaction
 from troubadour.model.verdict import Status, Verdict
+from troubadour.report.html.drawing import circle
+from troubadour.report.html.figures import duration, number
 from troubadour.report.html.inert import inert
 from troubadour.report.html.page import render_html
 
@@ -273,3 +275,45 @@ def test_a_million_transactions_fit_into_two_megabytes(tmp_path: Path) -> None:
         Status.VIOLATION, "snapshot", 1_000_000, 1_000_000, 0, 0, 700_000, 700_000, tuple(range(600_000, 700_001))
     )
     assert len(render_html(verdict, log).encode()) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"),
+        (0.00012, "0.00012"),
+        (2.5, "2.5"),
+        (99.94, "99.9"),
+        (101, "101"),
+        (10163, "10,160"),
+        (1e6, "1,000,000"),
+    ],
+)
+def test_numbers_are_written_as_people_do(value: float, shown: str) -> None:
+    assert number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "shown"),
+    [
+        (21, "21 µs"),
+        (3400, "3.4 ms"),
+        (12_500_000, "12.5 s"),
+        (119e6, "119 s"),
+        (320e6, "5 min 20 s"),
+        (7500e6, "2 h 5 min"),
+    ],
+)
+def test_times_are_written_as_people_do(microseconds: float, shown: str) -> None:
+    assert duration(microseconds) == shown
+
+
+def test_labels_of_two_do_not_overlap() -> None:
+    """The two labels of a circle of two stand on either side of its axis."""
+    edges = [Edge("rw", one, other, "told", key="accounts(id=123456)") for one, other in (("t1", "t2"), ("t2", "t1"))]
+    drawn = circle(edges, {"t1": 0, "t2": 1})
+    (width,) = re.findall(r'viewBox="0 0 (\d+)', drawn)
+    labels = {side: float(x) for side, x in re.findall(r'<text class="(\w+)" x="([\d.]+)"', drawn)}
+    assert labels["to"] < int(width) / 2 < labels["from"]
+    assert labels["from"] + 19 * 7.2 < int(width)
+    assert labels["to"] - 19 * 7.2 > 0

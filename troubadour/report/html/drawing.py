@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from troubadour.model.account import Edge
 from troubadour.model.log import Transaction, TransactionId
-from troubadour.report.html.figures import Plot
+from troubadour.report.html.figures import Plot, number
 from troubadour.report.html.inert import inert
 from troubadour.report.transactions import name, statement_line
 
@@ -165,9 +165,11 @@ def circle(chain: Sequence[Edge], colours: Mapping[TransactionId, int]) -> str:
     names = list(dict.fromkeys(one for edge in chain for one in (edge.earlier, edge.later)))
     if len(names) < 2:
         return ""
-    radius, width, height = 112, 400, 330
-    if len(names) == 2:
-        height = 300
+    radius, width, height, bow = 112, 400, 330, 0.28
+    two = len(names) == 2
+    if two:
+        # one above the other: labels stand outside of the two curves, to the left and to the right
+        width, height, bow = 480, 300, 0.36
     angle = {one: 2 * math.pi * place / len(names) - math.pi / 2 for place, one in enumerate(names)}
     at = {one: (width / 2 + radius * math.cos(a), height / 2 + radius * math.sin(a)) for one, a in angle.items()}
     told = ", ".join(f"{name(edge.earlier)} {edge.kind} {name(edge.later)}" for edge in chain)
@@ -178,17 +180,22 @@ def circle(chain: Sequence[Edge], colours: Mapping[TransactionId, int]) -> str:
     for edge in chain:
         (x, y), (u, v) = at[edge.earlier], at[edge.later]
         length = math.hypot(u - x, v - y) or 1.0
-        shift = 0.28 * length
+        shift = bow * length
         a, b = (x + u) / 2 + (v - y) / length * shift, (y + v) / 2 - (u - x) / length * shift
         x, y = _towards(x, y, a, b)
         u, v = _towards(u, v, a, b)
         # the middle of the curve, and the row below the kind
         middle = (x + 2 * a + u) / 4, (y + 2 * b + v) / 4
+        side = ""
+        if two:
+            right = middle[0] > width / 2
+            side = f' class="{"from" if right else "to"}"'
+            middle = middle[0] + (9 if right else -9), middle[1]
         key = "" if edge.key is None else f'<tspan x="{middle[0]:.1f}" dy="14">{_text(edge.key, 22)}</tspan>'
         parts.append(
             f'<g class="edge {edge.kind}"><title>{_text(edge.text)}</title>'
             f'<path d="M{x:.1f} {y:.1f}Q{a:.1f} {b:.1f} {u:.1f} {v:.1f}" marker-end="url(#arrow)"/>'
-            f'<text x="{middle[0]:.1f}" y="{middle[1]:.1f}">{escape(edge.kind)}{key}</text></g>'
+            f'<text{side} x="{middle[0]:.1f}" y="{middle[1]:.1f}">{escape(edge.kind)}{key}</text></g>'
         )
     for one, (x, y) in at.items():
         parts.append(f'<g class="node n{colours.get(one, 9)}"><circle cx="{x:.1f}" cy="{y:.1f}" r="{_LABEL - 4}"/>')
@@ -209,7 +216,7 @@ def bars(plot: Plot) -> str:
     each = (width - 2 * left) / max(1, len(plot.bars))
     parts = [
         f'<svg class="plot" viewBox="0 0 {width} {height + 34}" role="img">'
-        f"<title>{_text(plot.title)}, {_text(plot.unit)}: at most {top:,.4g}</title>"
+        f"<title>{_text(plot.title)}, {_text(plot.unit)}: at most {number(top)}</title>"
     ]
     for place, (one, other) in enumerate(plot.bars):
         x = left + place * each
@@ -224,7 +231,9 @@ def bars(plot: Plot) -> str:
             )
     parts.append(f'<text class="axis" x="{left}" y="{height + 16}">{_text(plot.low)}</text>')
     parts.append(f'<text class="axis end" x="{width - left}" y="{height + 16}">{_text(plot.high)}</text>')
-    parts.append(f'<text class="axis" x="{left}" y="{height + 31}">at most {top:,.4g} {_text(plot.unit)}</text></svg>')
+    parts.append(
+        f'<text class="axis" x="{left}" y="{height + 31}">at most {number(top)} {_text(plot.unit)}</text></svg>'
+    )
     return "".join(parts)
 
 

@@ -12,6 +12,23 @@ from dataclasses import dataclass, field
 
 from troubadour.model.log import Transaction
 
+
+def number(value: float) -> str:
+    """A number as people write it: 10,160 and 2.5, never 1.016e+04."""
+    if value >= 100:
+        return f"{float(f'{value:.4g}'):,.0f}"
+    return f"{value:.3g}" if value == 0 or value >= 0.001 else f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def duration(microseconds: float) -> str:
+    """A time as people write it: 21 µs, 3.4 ms, 12.5 s, 5 min 20 s."""
+    for size, unit in ((1, "µs"), (1e3, "ms"), (1e6, "s")):
+        if microseconds < size * 1000 or (unit == "s" and microseconds < 120e6):
+            return f"{number(microseconds / size)} {unit}"
+    minutes, seconds = divmod(round(microseconds / 1e6), 60)
+    return f"{minutes:,} min {seconds} s" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
+
+
 BINS = 48
 """Bars of a plot."""
 SHAPES = 2000
@@ -86,7 +103,7 @@ def _rate(ends: list[tuple[int, int, bool]], stride: int) -> Plot:
         bars[(returned - low) * BINS // width][aborted] += stride
     seconds = width / BINS / 1e6
     rates = [(done / seconds, undone / seconds) for done, undone in bars]
-    return Plot("Transactions ended", "per second", rates, "0 s", f"{width / 1e6:.3g} s", ("committed", "rolled back"))
+    return Plot("Transactions ended", "per second", rates, "0 s", duration(width), ("committed", "rolled back"))
 
 
 def _latency(latencies: list[int], stride: int) -> Plot:
@@ -95,7 +112,7 @@ def _latency(latencies: list[int], stride: int) -> Plot:
     bars = [0.0] * BINS
     for latency in ordered:
         bars[min(BINS - 1, latency * BINS // (top + 1))] += stride
-    return Plot("Latency", "transactions", [(bar, 0.0) for bar in bars], "0 ms", f"{top / 1e3:.3g} ms (99%)")
+    return Plot("Latency", "transactions", [(bar, 0.0) for bar in bars], "0 ms", f"{duration(top)} (99%)")
 
 
 def _contention(ends: list[tuple[int, int, bool]]) -> Plot:
@@ -110,4 +127,4 @@ def _contention(ends: list[tuple[int, int, bool]]) -> Plot:
             begin, end = low + place * each, low + (place + 1) * each
             bars[place] += max(0.0, min(end, returned) - max(begin, invoked))
     level = [(bar / each, 0.0) for bar in bars]
-    return Plot("Under way at once", "transactions, of those looked at", level, "0 s", f"{width / 1e6:.3g} s")
+    return Plot("Under way at once", "transactions, of those looked at", level, "0 s", duration(width))
