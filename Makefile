@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial agreement products all-anomalies timestamps two-hosts
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial agreement products all-anomalies timestamps two-hosts release
 
 setup: $(STAMP)
 
@@ -87,6 +87,10 @@ pythons:
 # Every function, operator and cast beside the real engines, 200,000 expressions: ten minutes. `make test` has a sample.
 sweep: $(STAMP)
 	for engine in postgres sqlite duckdb mysql; do $(PY) -m tests.differential.sweep $$engine || exit 1; done
+
+# The wheel and the source package, in dist/, each installed and run on every supported Python found here. Publishes nothing.
+release: $(STAMP)
+	PYTHONS="$(PYTHONS)" .ci/release $(abspath $(PY))
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

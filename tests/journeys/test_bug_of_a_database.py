@@ -1,5 +1,5 @@
-"""A database developer's job: a log says that SERIALIZABLE let a write skew through. Make of it what a bug report needs:
-the verdict, a page, the core alone, a script, a test that stays. From an empty folder."""
+"""A database developer's job: a log says that SERIALIZABLE let a write skew through. Make of it what a bug report
+needs: the verdict, a page, the core alone, a script, a test that stays. From an empty folder."""
 
 from __future__ import annotations
 

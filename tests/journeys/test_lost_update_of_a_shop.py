@@ -1,5 +1,5 @@
-"""A developer's job: stock of a web shop is wrong now and then. Record it, find the lost update, mend it, and show that it
-is gone. From an empty folder, with a PostgreSQL that is started for it."""
+"""A developer's job: stock of a web shop is wrong now and then. Record it, find the lost update, mend it, and show
+that it is gone. From an empty folder, with a PostgreSQL that is started for it."""
 
 from __future__ import annotations
 

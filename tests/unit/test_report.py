@@ -20,7 +20,7 @@ from troubadour.model.account import Account, Edge
 from troubadour.model.log import Header, Log, Statement, Transaction
 from troubadour.model.verdict import Status, Verdict
 from troubadour.report.html.drawing import circle
-from troubadour.report.html.figures import duration, number
+from troubadour.report.html.figures import duration, written
 from troubadour.report.html.inert import inert
 from troubadour.report.html.page import render_html
 
@@ -290,7 +290,7 @@ def test_a_million_transactions_fit_into_two_megabytes(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_are_written_as_people_do(value: float, shown: str) -> None:
-    assert number(value) == shown
+    assert written(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_labels_of_two_do_not_overlap() -> None:
     """The two labels of a circle of two stand on either side of its axis."""
     edges = [Edge("rw", one, other, "told", key="accounts(id=123456)") for one, other in (("t1", "t2"), ("t2", "t1"))]
     drawn = circle(edges, {"t1": 0, "t2": 1})
-    (width,) = re.findall(r'viewBox="0 0 (\d+)', drawn)
+    width, *_ = re.findall(r'viewBox="0 0 (\d+)', drawn)
     labels = {side: float(x) for side, x in re.findall(r'<text class="(\w+)" x="([\d.]+)"', drawn)}
     assert labels["to"] < int(width) / 2 < labels["from"]
     assert labels["from"] + 19 * 7.2 < int(width)

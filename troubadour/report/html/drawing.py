@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from troubadour.model.account import Edge
 from troubadour.model.log import Transaction, TransactionId
-from troubadour.report.html.figures import Plot, number
+from troubadour.report.html.figures import Plot, written
 from troubadour.report.html.inert import inert
 from troubadour.report.transactions import name, statement_line
 
@@ -213,10 +213,11 @@ def bars(plot: Plot) -> str:
     """A plot of bars, the second values on top of the first."""
     width, height, left = 420, 130, 8
     top = max((one + other for one, other in plot.bars), default=0.0) or 1.0
+    most = written(top)
     each = (width - 2 * left) / max(1, len(plot.bars))
     parts = [
         f'<svg class="plot" viewBox="0 0 {width} {height + 34}" role="img">'
-        f"<title>{_text(plot.title)}, {_text(plot.unit)}: at most {number(top)}</title>"
+        f"<title>{_text(plot.title)}, {_text(plot.unit)}: at most {most}</title>"
     ]
     for place, (one, other) in enumerate(plot.bars):
         x = left + place * each
@@ -231,9 +232,7 @@ def bars(plot: Plot) -> str:
             )
     parts.append(f'<text class="axis" x="{left}" y="{height + 16}">{_text(plot.low)}</text>')
     parts.append(f'<text class="axis end" x="{width - left}" y="{height + 16}">{_text(plot.high)}</text>')
-    parts.append(
-        f'<text class="axis" x="{left}" y="{height + 31}">at most {number(top)} {_text(plot.unit)}</text></svg>'
-    )
+    parts.append(f'<text class="axis" x="{left}" y="{height + 31}">at most {most} {_text(plot.unit)}</text></svg>')
     return "".join(parts)
 
 

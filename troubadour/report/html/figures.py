@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from troubadour.model.log import Transaction
 
 
-def number(value: float) -> str:
+def written(value: float) -> str:
     """A number as people write it: 10,160 and 2.5, never 1.016e+04."""
     if value >= 100:
         return f"{float(f'{value:.4g}'):,.0f}"
@@ -22,9 +22,9 @@ def number(value: float) -> str:
 
 def duration(microseconds: float) -> str:
     """A time as people write it: 21 µs, 3.4 ms, 12.5 s, 5 min 20 s."""
-    for size, unit in ((1, "µs"), (1e3, "ms"), (1e6, "s")):
-        if microseconds < size * 1000 or (unit == "s" and microseconds < 120e6):
-            return f"{number(microseconds / size)} {unit}"
+    for size, unit, below in ((1, "µs", 1e3), (1e3, "ms", 1e6), (1e6, "s", 120e6)):
+        if microseconds < below:
+            return f"{written(microseconds / size)} {unit}"
     minutes, seconds = divmod(round(microseconds / 1e6), 60)
     return f"{minutes:,} min {seconds} s" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
 
