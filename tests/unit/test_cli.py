@@ -74,6 +74,8 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "max_staleness": None,
         "certificate": None,
         "coverage": {"statements": 1, "judged": 1, "observed": 1, "unjudged": [], "filtered": 0},
+        "levels": None,
+        "nearly": None,
     }
 
 
