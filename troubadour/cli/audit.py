@@ -508,6 +508,7 @@ class Request:
         """The core as a log, where it is a violation by itself, and a test for pytest."""
         from dataclasses import replace
 
+        from sql_semantics.products import PRODUCTS
         from troubadour.audit.driver import audit as decide
         from troubadour.problem.budget import LONGER
         from troubadour.report.reproduction import write_core, write_test
@@ -521,7 +522,8 @@ class Request:
                 if found.status is not Status.VIOLATION:
                     path.unlink()
                     path = None
-            runs = log.header.dialect in ("postgres", "mysql")
+            rules = PRODUCTS[log.header.dialect].running
+            runs = rules.session_levels or rules.begin_names_level  # a server of its own can be started
             if path is not None or runs:
                 write_test(folder, verdict, core=path is not None, runs=runs)
         except OSError as error:
