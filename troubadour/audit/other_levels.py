@@ -10,9 +10,7 @@ from collections.abc import Callable
 from troubadour.audit.strongest import Decide, levels_for, survey_levels
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
-
-LARGEST = 2000
-"""Transactions of a log that is asked at other levels without being told to."""
+from troubadour.problem.budget import HUNDREDS
 
 
 def decided_elsewhere(
@@ -21,7 +19,7 @@ def decided_elsewhere(
     """The levels that `decide` decides of an undecided log, weaker ones first; none where nothing can be hoped for: a
     limit ended the audit, something is not modelled or not observed, or the log is large. `left`: seconds."""
     coverage = verdict.coverage
-    if verdict.status is not Status.UNDECIDED or len(log.transactions) > LARGEST:
+    if verdict.status is not Status.UNDECIDED or len(log.transactions) > HUNDREDS:
         return ()
     if coverage is None or coverage.judged + coverage.filtered < coverage.statements or not coverage.observed:
         return ()
