@@ -386,7 +386,7 @@ class Request:
         from dataclasses import replace
 
         from troubadour.audit.driver import audit as decide
-        from troubadour.audit.other_levels import decided_elsewhere
+        from troubadour.cli.other_levels import decided_elsewhere
         from troubadour.problem.budget import AT_ONCE
 
         options = replace(self._options(), accounts=False, notes_product=False, parts=False, effort=AT_ONCE)
