@@ -210,7 +210,7 @@ def _serially(log: Log, library: SqlLibrary, options: Options, report: Progress)
 def _by_one_state(log: Log, library: SqlLibrary, options: Options, stopped: Unexplained) -> Verdict | None:
     """The violation of a transaction to which one state was left, with its account where that is asked for; None where
     there is none. What is not decided so is searched."""
-    if options.order_recorded or options.max_staleness is not None or not options.parts:
+    if options.order_recorded or options.max_staleness is not None:
         return None
     from troubadour.audit.one_state import refuted_by_one_state
 

@@ -36,9 +36,9 @@ class Slice:
 
 
 def slice_before(stopped: Unexplained, log: Log, most: int, *, whole: bool) -> Slice | None:
-    """What a transaction looked at that was not explained; None where more than `most` wrote that last, or one of them
-    cannot be taken so. `whole`: all rows are kept, and not those alone that are looked at. What the state is afterwards
-    is not told."""
+    """What a transaction looked at that was not explained; None where more than `most` wrote that last, where that is
+    the whole log, or where one of them cannot be taken so. `whole`: all rows are kept, and not those alone that are
+    looked at. What the state is afterwards is not told."""
     return _Slicing(stopped, log).taken(most, whole=whole)
 
 
@@ -80,7 +80,7 @@ class _Slicing:
             rows.put_back(table, row, now)
             if now is not None and not (complete and older is None):
                 assumed.add((table, now))
-        if len(by_writer) > most:
+        if len(by_writer) > most or len(by_writer) + 1 == len(self._log.transactions):
             return None
         initial = {table: dict(rows.found(table, None, ())) for table in rows.tables}
         transactions: list[Transaction] = []
