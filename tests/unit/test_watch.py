@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import pytest
 
 from tests.property.timestamped_logs import KINDS, timestamped_log
 from tests.unit.test_timestamps import HEADER, one
+from tests.unit.watching import COMMAND, Json, Start, finished, started
 from troubadour.audit.objects.decide import ObjectOptions, decide_objects, with_violations
 from troubadour.audit.objects.second import by_sql
 from troubadour.formats.entries import RawHeader, RawTransaction, read_header, read_transaction
@@ -25,9 +25,7 @@ from troubadour.isolation.levels import LEVELS
 from troubadour.timestamps.ledger import Rules
 from troubadour.watch.judging import ByAudits, ByTimestamps
 
-COMMAND = (sys.executable, "-c", "from troubadour.cli.main import main; main()")
 TIMED = {**HEADER, "isolation": "timestamp-snapshot"}
-Json = dict[str, Any]
 LINES: list[Json] = [
     TIMED,
     one("a", 1, 2, ["w", "kv", 7, 3]),
@@ -48,24 +46,9 @@ def watched(stdin: str, *options: str) -> tuple[int, list[Json], str]:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    running: list[subprocess.Popen[str]] = []
-
-    def begin(*arguments: str) -> subprocess.Popen[str]:
-        running.append(
-            subprocess.Popen([*COMMAND, "watch", *arguments], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
-        )
-        return running[-1]
-
-    yield begin
-    for process in running:
-        process.kill()
-        process.communicate()
-
-
-def finished(process: subprocess.Popen[str]) -> tuple[int, list[Json]]:
-    out, _ = process.communicate(timeout=60)
-    return process.returncode, [json.loads(line) for line in out.splitlines()]
+def start(tmp_path: Path) -> Iterator[Start]:
+    with started(tmp_path) as begin:
+        yield begin
 
 
 def test_a_log_that_is_correct_though_it_comes_out_of_order() -> None:

@@ -8,19 +8,16 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.unit.test_timestamps import HEADER, one
+from tests.unit.watching import Json, Start, finished, started
 
-COMMAND = (sys.executable, "-c", "from troubadour.cli.main import main; main()")
-Json = dict[str, Any]
 TIMED = {**HEADER, "isolation": "timestamp-snapshot"}
 LINES: list[Json] = [
     TIMED,
@@ -30,7 +27,6 @@ LINES: list[Json] = [
     one("d", 7, 8, ["r", "kv", 7, 5]),
 ]
 WRONG = one("e", 9, 10, ["r", "kv", 7, 4])
-Start = Callable[..., "subprocess.Popen[str]"]
 
 
 def text(*lines: Json) -> str:
@@ -43,22 +39,8 @@ def end(count: int) -> Json:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    running: list[subprocess.Popen[str]] = []
-
-    def begin(*arguments: str, **more: Any) -> subprocess.Popen[str]:
-        command = [*COMMAND, "watch", *arguments]
-        running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, **more))
-        return running[-1]
-
-    yield begin
-    for process in running:
-        process.kill()
-        process.communicate()
-
-
-def finished(process: subprocess.Popen[str]) -> tuple[int, list[Json]]:
-    out, _ = process.communicate(timeout=60)
-    return process.returncode, [json.loads(line) for line in out.splitlines()]
+    with started(tmp_path) as begin:
+        yield begin
 
 
 def first(process: subprocess.Popen[str]) -> Json:
