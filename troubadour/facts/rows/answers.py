@@ -72,7 +72,7 @@ def _repeats(rows: Sequence[Answered], places: Sequence[int]) -> bool:
 
 def _is_in_order(query: Select, rows: Sequence[Answered]) -> bool:
     keys = list(shown_order(query))
-    return all(_may_follow(one, other, keys) for one, other in pairwise(rows))
+    return all(_compared(one, other, keys) is not False for one, other in pairwise(rows))
 
 
 def shown_order(query: Select) -> Iterator[tuple[int, bool]]:
@@ -88,23 +88,17 @@ def shown_order(query: Select) -> Iterator[tuple[int, bool]]:
         yield place, key.descending
 
 
-def _may_follow(one: Answered, other: Answered, keys: Sequence[tuple[int, bool]]) -> bool:
-    """Whether a row may stand right after another one."""
-    for place, descends in keys:
-        first, second = one[place], other[place]
-        if not isinstance(first, _COMPARED) or not isinstance(second, _COMPARED):
-            return True
-        if first != second:
-            return (first > second) == descends  # type: ignore[operator]  # values of one column
-    return True
-
-
 def is_before(one: Answered, other: Answered, keys: Sequence[tuple[int, bool]]) -> bool:
     """Whether a row surely stands before another one, by `shown_order`."""
+    return _compared(one, other, keys) is True
+
+
+def _compared(one: Answered, other: Answered, keys: Sequence[tuple[int, bool]]) -> bool | None:
+    """Whether a row stands before another one, by `shown_order`; None where that is open."""
     for place, descends in keys:
         first, second = one[place], other[place]
         if not isinstance(first, _COMPARED) or not isinstance(second, _COMPARED):
-            return False
+            return None
         if first != second:
             return (first > second) == descends  # type: ignore[operator]  # values of one column
-    return False
+    return None
