@@ -164,11 +164,11 @@ def _tell_of_rows(run: Run, logs: Iterator[tuple[int, str | None, RawLog]], path
 def table(rows: Sequence[Found], by: str) -> list[str]:
     """Verdicts of faults by one of the fields."""
     groups: dict[Any, Counter[str]] = defaultdict(Counter)
-    seconds: Counter[Any] = Counter()
+    seconds: dict[Any, float] = defaultdict(float)
     for row in rows:
         if row.kind is not None:
             groups[getattr(row, by)][row.verdict] += 1
-            seconds[getattr(row, by)] += row.cpu  # type: ignore[assignment]  # a counter of seconds
+            seconds[getattr(row, by)] += row.cpu
     lines = [f"| {by} | faults | violation | correct | undecided | CPU s each |", "|---|" + "---:|" * 5]
     for key, counts in sorted(groups.items()):
         total = counts.total()

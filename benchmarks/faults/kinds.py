@@ -6,7 +6,7 @@ A fault need not show: a commit that nothing reads again may be lost unseen. Doe
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -46,11 +46,16 @@ def row_dropped(log: RawLog, random: Random) -> None:
 
 def read_stale(log: RawLog, random: Random) -> None:
     """An answer is one that the same query had before."""
-    earlier: dict[str, list[Line]] = {}
+    _answer_of_another_read(log.committed, random)
+
+
+def _answer_of_another_read(transactions: Iterable[Line], random: Random) -> None:
+    """An answer becomes another one that the same query had in the transactions that come first."""
+    met: dict[str, list[Line]] = {}
     places: list[tuple[Line, list[Line]]] = []
-    for transaction in log.committed:
+    for transaction in transactions:
         for statement in reads_of(transaction):
-            known = earlier.setdefault(_key(statement), [])
+            known = met.setdefault(_key(statement), [])
             other = [one for one in known if one["rows"] != statement["result"]["rows"]]
             if other:
                 places.append((statement, other))
@@ -156,19 +161,7 @@ def number_off(log: RawLog, random: Random) -> None:
 
 def read_early(log: RawLog, random: Random) -> None:
     """An answer is one that the same query had later."""
-    later: dict[str, list[Line]] = {}
-    places: list[tuple[Line, list[Line]]] = []
-    for transaction in reversed(log.committed):
-        for statement in reads_of(transaction):
-            known = later.setdefault(_key(statement), [])
-            other = [one for one in known if one["rows"] != statement["result"]["rows"]]
-            if other:
-                places.append((statement, other))
-            known.append(statement["result"])
-    if not places:
-        raise NoPlace
-    statement, other = random.choice(places)
-    statement["result"] = {**statement["result"], "rows": random.choice(other)["rows"]}
+    _answer_of_another_read(reversed(log.committed), random)
 
 
 def write_removed(log: RawLog, random: Random) -> None:

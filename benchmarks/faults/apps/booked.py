@@ -14,16 +14,16 @@ from troubadour.record import Draws
 
 def _seats(random: Draws, dialect: str) -> Sequence[Step]:
     flight, seat, kind = random.randint(1, 3), random.randint(1, 8), random.random()
-    who = f"g{random.fresh()}"
+    guest = f"g{random.fresh()}"
     if kind < 0.2:
         free = "SELECT seat FROM seats WHERE flight = $1 AND holder IS NULL ORDER BY seat LIMIT 1"
         book = "UPDATE seats SET holder = $1 WHERE flight = $2 AND seat = $3 AND holder IS NULL"
-        return ((free, (flight,)), (book, (who, flight, FOUND)))
+        return ((free, (flight,)), (book, (guest, flight, FOUND)))
     if kind < 0.34:
         held = "SELECT holder FROM seats WHERE flight = $1 AND seat = $2 FOR UPDATE"
         return (
             (held, (flight, seat)),
-            ("UPDATE seats SET holder = $1 WHERE flight = $2 AND seat = $3", (who, flight, seat)),
+            ("UPDATE seats SET holder = $1 WHERE flight = $2 AND seat = $3", (guest, flight, seat)),
         )
     if kind < 0.44:
         taken = "ON DUPLICATE KEY UPDATE price = tickets.price + 1"
