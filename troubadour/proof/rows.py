@@ -152,31 +152,31 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
     if conflict.reader is None:
         return f"{rows}: in no order of the transactions that write it does each one get its own answers"
     item, statement = conflict.reader
-    who = f"{name(item)}, statement {statement + 1}"
+    place = f"{name(item)}, statement {statement + 1}"
     if conflict.circle:
-        return f"{who}: by what it shows of {rows}, transactions would be before one another in a circle"
+        return f"{place}: by what it shows of {rows}, transactions would be before one another in a circle"
     left = _left(conflict, name)
     excess = conflict.excess
     if not conflict.rows:
-        return f"{who}: {conflict.says or 'on the rows as they were then, in whatever order, it has another answer'}"
+        return f"{place}: {conflict.says or 'on the rows as they were then, in whatever order, it has another answer'}"
     if excess is None:
-        return f"{who}: {left or f'no version of {rows} gives its answer'}"
+        return f"{place}: {left or f'no version of {rows} gives its answer'}"
     if excess.kind is None:
-        return f"{who}: no versions of {rows} add up to its answer"
+        return f"{place}: no versions of {rows} add up to its answer"
     kind = _row(excess.kind) if isinstance(excess.kind, tuple) else str(excess.kind)
     wanted = int(excess.wanted)
     if excess.what != "row":
         able = f"{int(excess.found)} rows {'at most' if excess.most else 'at least'}"
         of_group = f" of group {kind}" if isinstance(excess.kind, tuple) and excess.kind else ""
-        return f"{who}: its answer takes in {wanted} rows{of_group}, and {able} of {rows} can be so then"
+        return f"{place}: its answer takes in {wanted} rows{of_group}, and {able} of {rows} can be so then"
     if excess.most:
         times = "" if wanted == 1 else f" {wanted} times"
         able = "no row" if not excess.found else f"{int(excess.found)} rows at most"
-        return f"{who}: it shows {kind}{times}, and {able} can be so then" + (f": {left}" if left else "")
+        return f"{place}: it shows {kind}{times}, and {able} can be so then" + (f": {left}" if left else "")
     missing = "does not show it" if not wanted else f"shows {wanted} only"
     shown = problem.prepared(item).statements[statement].observation.results
     seen = "" if not shown or not shown[0].rows or len(shown[0].rows) > 1 else f" but {_row(shown[0].rows[0])}"
-    return f"{who}: {left or f'{rows} is {kind} then, whatever the order'}, and its answer {missing}{seen}"
+    return f"{place}: {left or f'{rows} is {kind} then, whatever the order'}, and its answer {missing}{seen}"
 
 
 def _left(conflict: RowConflict, name: Callable[[int], str]) -> str:

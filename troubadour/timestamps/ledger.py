@@ -21,7 +21,7 @@ from troubadour.timestamps.store import Named, Store
 from troubadour.timestamps.visits import NONE, Cell, Done, Visit, visits_of
 
 BLOCK = 1024
-"""Transactions of which it is settled at once who they are."""
+"""Transactions whose ids are settled at once."""
 
 Initial = Callable[[Cell], Any]
 """What a key holds at first."""
@@ -154,8 +154,8 @@ class Ledger:
         return versions
 
     def settle(self, horizon: int, kept: int, store: Store) -> None:
-        """Move what is before a moment to disk, of which nothing more may come to hang, and who was who but for the
-        last `kept` transactions. What comes for it all the same has it again."""
+        """Move what is before a moment to disk, of which nothing more may come to hang, and the ids of all transactions
+        but the last `kept`. What comes for it all the same has it again."""
         self._store = store
         parts: list[Named] = []
         heads: list[Named] = []

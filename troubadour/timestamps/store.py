@@ -1,5 +1,5 @@
-"""Settled parts of a ledger, on disk: versions and reads of keys, sessions, who was who. Does not know what any of it
-means.
+"""Settled parts of a ledger, on disk: versions and reads of keys, sessions, ids of transactions. Does not know
+what any of it means.
 """
 
 from __future__ import annotations
