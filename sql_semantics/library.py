@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import (
@@ -37,8 +36,10 @@ from sql_semantics.ir.definitions import ChangeTables
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.schema import Catalog, References
 from sql_semantics.ir.statements import NoEffect, Statement
-from sql_semantics.ir.walks.effects import changes_of, draws, reached
+from sql_semantics.ir.walks.effects import can_write, changes_of, draws, meets_twice, reached
 from sql_semantics.outcome import GuardedOutcome, Outcome
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, field
 from sql_semantics.run import Arguments, compile_statement
 from sql_semantics.run.writes.rows.keys import compile_keys
 from sql_semantics.run.writes.rows.references import meets_references
@@ -48,6 +49,7 @@ from sql_semantics.values.types import SqlType
 from sql_semantics.values.unsettled import Unsettled
 from sql_semantics.view import GuardedView, View
 
+T = TypeVar("T")
 GuardedRun = Callable[[GuardedView, Arguments, Guard], GuardedOutcome]
 
 
@@ -69,6 +71,21 @@ class Program:
     left_out: tuple[str, ...] = ()
     calls: bool = False
 
+    def remember(self, what: str, work_out: Callable[[], T]) -> T:
+        """What `work_out` gives, worked out once; `what` names it."""
+        if what not in self.remembered:
+            self.remembered[what] = work_out()
+        found: T = self.remembered[what]
+        return found
+
+    def can_write(self) -> bool:
+        """See `effects.can_write`."""
+        return self.remember("can write", lambda: can_write(self.statement, self.catalog))
+
+    def meets_twice(self) -> bool:
+        """See `effects.meets_twice`."""
+        return self.remember("meets twice", lambda: meets_twice(self.statement, self.catalog))
+
     def run_guarded(self, view: GuardedView, arguments: Arguments, path: Guard) -> GuardedOutcome:
         """Run on guarded rows under a path condition; raises Unsupported where that is not modelled."""
         if self._guarded is None:
@@ -78,16 +95,16 @@ class Program:
         return self._guarded(view, arguments, path)
 
 
-_SETS = re.compile(
+_SETS = pattern(
     r"(SET|RESET|PRAGMA|SHOW|SAVEPOINT|RELEASE|ROLLBACK|BEGIN|START|COMMIT|LOCK|UNLOCK|USE|DISCARD|ANALYZE)\b",
     re.IGNORECASE,
 )
 """Statements that hang on no setting."""
-_PLAIN = re.compile(r"\s*CREATE\s+(UNIQUE\s+)?(TABLE|INDEX)\b(?!.*(DEFAULT|CHECK|GENERATED|\bAS\b))", re.I | re.S)
+_PLAIN = pattern(r"\s*CREATE\s+(UNIQUE\s+)?(TABLE|INDEX)\b(?!.*(DEFAULT|CHECK|GENERATED|\bAS\b))", re.I | re.S)
 """Definitions without an expression."""
 
 
-_TRIGGER = re.compile(r"\s*CREATE\s+(OR\s+REPLACE\s+)?(CONSTRAINT\s+)?TRIGGER\b", re.I)
+_TRIGGER = pattern(r"\s*CREATE\s+(OR\s+REPLACE\s+)?(CONSTRAINT\s+)?TRIGGER\b", re.I)
 
 
 class SqlLibrary:
@@ -95,11 +112,12 @@ class SqlLibrary:
     definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
 
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
-    `frontend.completes_table`; `altered`: those that change a table otherwise; `beside`: all definitions that the log
-    makes, followed or not; `unsettled`: settings of the log that are not modelled. `changes`: those that change
-    definitions one after the other, so that each statement stands in a known scope (`frontend.definitions.changes`);
-    `changing`: the tables that they concern; `standing`: states tell which of these hold, and statements need those of
-    their scope. `chooses`: some program so far holds a value that the DBMS chooses. `unknown`: columns, by table, of
+    `frontend.completes_table`; `altered`: those that change a table otherwise; `beside`: all that the log creates,
+    alters or drops, followed or not; `failed`: what of that failed; `unsettled`: settings of the log that are not
+    modelled. `partly`: as of `bind`. `changes`: those that change definitions one after the other, so that each
+    statement stands in a known scope (`frontend.definitions.changes`); `changing`: the tables that they concern;
+    `standing`: states tell which of these hold, and statements need those of their scope. `chooses`: some program so
+    far holds a value that the DBMS chooses, `leaves_out`: one that is not modelled. `unknown`: columns, by table, of
     whose values nothing is to be told, with the reason. `spelled`: values of types that are not modelled are told apart
     by how they are written. `unread`: the definitions that cannot be read, with the reason; `unreached`: of one among
     them that may concern anything, empty for none.
@@ -118,12 +136,16 @@ class SqlLibrary:
         changes: Sequence[Change] = (),
         standing: bool = False,
         beside: Sequence[str] = (),
+        failed: Sequence[str] = (),
         unsettled: Sequence[Unsettled] = (),
+        partly: bool = False,
     ) -> None:
         self.dialect = dialect = with_types(dialect, schema)
         self._given = (schema, procedures, definitions, altered)
         self._changes = tuple(changes)
         self._beside = tuple(beside)
+        self._failed = tuple(failed)
+        self._partly = partly
         self.unsettled = tuple(unsettled)
         texts = [text for text in (*schema, *procedures) if not _PLAIN.match(text)]
         self._deciding = [(setting, any(map(setting.decides.search, texts))) for setting in self.unsettled]
@@ -138,6 +160,7 @@ class SqlLibrary:
         self.keys = {name: compile_keys(table, dialect) for name, table in self.catalog.tables.items()}
         self.has_references = any(table.foreign_keys for table in self.catalog.tables.values())
         self.chooses = False
+        self.leaves_out = False
         self._without_references: Catalog | None = None
         self._programs: dict[tuple[str, ParamShape, int, References], Program] = {}
 
@@ -163,7 +186,8 @@ class SqlLibrary:
             refuse_altered(text, tables, dialect)
         reaches = hidden_reaches([*schema, *procedures, *runs, *altered, *self._beside], tables, dialect, of_schema)
         tables = with_hidden(tables, reaches.own, of_schema)
-        routines = read_routines(schema, procedures, tables, dialect, reaches.hidden, self.unread)
+        repeats, changed = self._again([*schema, *procedures])
+        routines = read_routines(schema, procedures, tables, dialect, reaches.hidden, self.unread, changed)
         strays = [text for text in self.unread if not is_definition(text)]
         self.unreached = f"a definition that cannot be read ({self.unread[strays[0]]})" if strays else ""
         tables, known, refused, triggers = routines.tables, routines.procedures, routines.refused, routines.triggers
@@ -173,40 +197,78 @@ class SqlLibrary:
         if self.standing:
             stored, telling = standing_in_states(changing, scopes, transient)
         hidden = reaches.hidden
-        self.catalog = Catalog(stored, known, telling, refused, triggers=triggers, hidden=hidden)
+        self.catalog = Catalog(stored, known, telling, refused, triggers=triggers, hidden=hidden, repeats=repeats)
         self._scopes = [
-            Catalog(names, known, transient, refused, among, triggers, hidden)
+            Catalog(names, known, transient, refused, among, triggers, hidden, repeats)
             for names, among in zip(scopes.names, scopes.changes, strict=True)
         ]
         self.changing = changing
 
+    def _again(self, schema: Sequence[str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """See `Remade`: what the log defines that is there already, and the routines that it changes."""
+        if not self._beside and not self._failed:
+            return {}, {}
+        from sql_semantics.frontend.definitions.remade import remade, repeated_types  # it reads bodies of routines
+
+        found = remade(self._beside, schema, self.dialect)
+        return {**found.repeats, **repeated_types(self._beside, self._failed, self.dialect)}, found.changed
+
     def forgetting(self, unknown: Mapping[tuple[str, str], str], *, spelled: bool = False) -> SqlLibrary:
         """The same library with `spelled` as given, in which nothing is told of `unknown` either."""
         unknown = {**self._unknown, **unknown}
-        return SqlLibrary(
-            self.dialect,
-            *self._given,
-            unknown,
-            spelled=spelled,
-            changes=self._changes,
-            standing=self.standing,
-            beside=self._beside,
-            unsettled=self.unsettled,
+        return self._like(self.dialect, *self._given, unknown, self._changes, spelled=spelled, standing=self.standing)
+
+    def following(
+        self,
+        changes: Sequence[Change],
+        definitions: Sequence[str | Sequence[str]],
+        altered: Sequence[str],
+        *,
+        standing: bool,
+    ) -> SqlLibrary:
+        """The same library in which `changes` are followed, and the other `definitions` and what is `altered` beside
+        them are as given."""
+        schema, procedures, *_ = self._given
+        return self._like(
+            self.dialect, schema, procedures, definitions, altered, self._unknown, changes, standing=standing
         )
 
     def supposing(self, dialect: Dialect, *, fires: bool = True) -> SqlLibrary:
         """The same library by other rules of its product; `fires`: the triggers of its schema do."""
         schema, procedures, definitions, altered = self._given
+        if not fires:
+            schema = [text for text in schema if not _TRIGGER.match(text)]
+        return self._like(
+            dialect, schema, procedures, definitions, altered, self._unknown, self._changes, standing=self.standing
+        )
+
+    def _like(
+        self,
+        dialect: Dialect,
+        schema: Sequence[str],
+        procedures: Sequence[str],
+        definitions: Sequence[str | Sequence[str]],
+        altered: Sequence[str],
+        unknown: Mapping[tuple[str, str], str],
+        changes: Sequence[Change],
+        *,
+        standing: bool,
+        spelled: bool = False,
+    ) -> SqlLibrary:
+        """A library of these, of a log that says the same beside them."""
         return SqlLibrary(
             dialect,
-            schema if fires else [text for text in schema if not _TRIGGER.match(text)],
+            schema,
             procedures,
             definitions,
             altered,
-            self._unknown,
-            changes=self._changes,
-            standing=self.standing,
+            unknown,
+            spelled=spelled,
+            changes=changes,
+            standing=standing,
             beside=self._beside,
+            failed=self._failed,
+            partly=self._partly,
             unsettled=self.unsettled,
         )
 
@@ -267,7 +329,7 @@ class SqlLibrary:
         if program is None:
             try:
                 self._check_settings(sql)
-                bound = bind(sql, shape, self._scopes[scope], self.dialect)
+                bound = bind(sql, shape, self._scopes[scope], self.dialect, partly=self._partly)
                 refuse_writes((bound.statement,), self.catalog)
                 catalog = self._kept(bound.statement, scope, references)
                 run = compile_statement(bound.statement, catalog, self.dialect, rounds=True)
@@ -279,6 +341,7 @@ class SqlLibrary:
             )
             program.calls = bool(reached([bound.statement], names))
             self._programs[key] = program
+            self.leaves_out = self.leaves_out or bool(bound.left_out)
             self.chooses = self.chooses or draws(bound.statement, names)
         return program
 

@@ -1,20 +1,24 @@
 """What a statement answers (paper §3.1, read result *r*). Does not know what a client observed.
 
 A `ResultSet` keeps everything of which the DBMS is free: rows come before LIMIT is applied, with their sort keys, so
-that whoever compares can allow every choice that ties leave open.
+that what compares can allow every choice that ties leave open.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 from sql_semantics.errors import SqlError
+from sql_semantics.records import dataclass
 from sql_semantics.terms import Guard, Scalar
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import RowId
 
 V = TypeVar("V")
+
+Arranged = Callable[[Sequence[tuple[Any, ...]]], bool]
+"""Whether these rows may be an answer in this order, one after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ class Outcome:
 class GuardedResult:
     """Guarded rows: row i is returned where `guards[i]` is true. Keys, offset, limit and flags as in `ResultSet`;
     with keys the rows stand in order, and keys are concrete. `present` is the condition under which the result set
-    exists at all (a SELECT inside IF).
+    exists at all (a SELECT inside IF). `arranged`: the rows stand in no order here, since the value of a sort key is
+    open; the answer's rows can have stood in its order only where this holds of them, and LIMIT took any of the rows.
     """
 
     types: tuple[SqlType, ...]
@@ -80,6 +85,7 @@ class GuardedResult:
     limit: int | None = None
     subset: bool = False
     optional: bool = False
+    arranged: Arranged | None = None
 
 
 @dataclass(slots=True)

@@ -33,7 +33,6 @@ from sql_semantics.frontend.names.refusals import (
 )
 from sql_semantics.frontend.names.scope import ParamShape
 from sql_semantics.frontend.reach import names_in, reach_of
-from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.frontend.sessions import AT_ONCE
 from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.frontend.triggers import read_routines
@@ -61,7 +60,6 @@ __all__ = [
     "reach_of",
     "read_changes",
     "read_definitions",
-    "read_procedures",
     "read_routines",
     "read_schema",
     "refuse_altered",

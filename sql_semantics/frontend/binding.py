@@ -1,10 +1,9 @@
-"""SQL text to a bound statement (paper §3.1, §5.4). Does not know how statements are run, nor who caches them."""
+"""SQL text to a bound statement (paper §3.1, §5.4). Does not know how statements are run, nor where they are kept."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain, count
 
 from sqlglot import exp
@@ -12,7 +11,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.frontend.definitions.transient import bind_definition
 from sql_semantics.frontend.expressions.expressions import Binder
-from sql_semantics.frontend.expressions.invocations import arguments, find_routine
+from sql_semantics.frontend.expressions.invocations import arguments, find_routine, positioned
 from sql_semantics.frontend.names.schemas import without_schemas
 from sql_semantics.frontend.names.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.probing.queries import bind_query_probe
@@ -34,6 +33,8 @@ from sql_semantics.ir.routines import Parameter
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Insert, Statement
 from sql_semantics.ir.walks.effects import NOT_STRICT, can_write, reached
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded
 from sql_semantics.values.types import SqlType
@@ -42,12 +43,13 @@ from sql_semantics.values.types import SqlType
 @dataclass(frozen=True, slots=True)
 class Bound:
     """A bound statement, the type of each of its parameters, whether it can write at all, and what of its values was
-    stored without being modelled."""
+    stored or shown without being modelled; `unshown`: what of those that it shows, settings that it asks for too."""
 
     statement: Statement
     parameters: Mapping[int | str, SqlType]
     read_only: bool
     left_out: tuple[str, ...] = ()
+    unshown: tuple[str, ...] = ()
 
 
 _BINDERS: Mapping[type[Node], Callable[[Node, Context], Statement]] = {
@@ -58,24 +60,27 @@ _BINDERS: Mapping[type[Node], Callable[[Node, Context], Statement]] = {
     exp.Merge: bind_merge,
     exp.TruncateTable: bind_truncate,
 }
-_REPLACE = re.compile(r"\s*REPLACE\b", re.IGNORECASE)
-_OVERRIDING = re.compile(
+_REPLACE = pattern(r"\s*REPLACE\b", re.IGNORECASE)
+_OVERRIDING = pattern(
     r"(\s*INSERT\s+INTO\s+[\w.]+(?:\s+AS\s+\w+)?\s*(?:\([\w\s,]*\))?)\s*OVERRIDING\s+SYSTEM\s+VALUE\b", re.IGNORECASE
 )
 """PostgreSQL's INSERT of given values for identity columns, which the parser does not know."""
-_REMARKS = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*(?![!+M])(?:(?!/\*).)*?\*/\s*)+", re.DOTALL)
+_REMARKS = pattern(r"\s*(?:--[^\n]*\n\s*|/\*(?![!+M])(?:(?!/\*).)*?\*/\s*)+", re.DOTALL)
 """Comments before a statement, but for those that MySQL runs, hints, and such as hold others."""
-_CALL = re.compile(r"\s*CALL\b", re.IGNORECASE)
+_CALL = pattern(r"\s*CALL\b", re.IGNORECASE)
 
 
-def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bound:
-    """Bind one logged statement.
+def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect, *, partly: bool = False) -> Bound:
+    """Bind one logged statement. `partly`: values that it shows may be such as are not modelled, and are NULL then.
 
     Raises Unsupported for what is not modelled, UnknownTable for a table that no schema statement creates, SqlError
     where the DBMS would certainly refuse the text, MisfitParameters.
     """
     check_dialect(dialect)
-    return _bind_laxly(sql, shape, catalog, dialect) if dialect.lax else _bind(sql, shape, catalog, dialect)
+    bound = _bind_laxly(sql, shape, catalog, dialect) if dialect.lax else _bind(sql, shape, catalog, dialect)
+    if bound.unshown and not partly:
+        raise Unsupported(bound.unshown[0])
+    return bound
 
 
 def _bind_laxly(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bound:
@@ -112,7 +117,8 @@ def _bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bo
 def _bound(statement: Statement, context: Context) -> Bound:
     parameters = context.parameters
     left_out = tuple(dict.fromkeys(parameters.left_out))
-    return Bound(statement, parameters.final(), not can_write(statement, context.catalog), left_out)
+    read_only = not can_write(statement, context.catalog)
+    return Bound(statement, parameters.final(), read_only, left_out, tuple(parameters.unshown))
 
 
 def _bind_listing(found: Listing, context: Context, positional: bool, named: bool) -> Bound:
@@ -218,17 +224,23 @@ def bind_call(text: str, context: Context) -> Call:
     if signature.function:
         raise SqlError("42809", f"{name} is not a procedure")
     binder = Binder(context, Scope(), "CALL")
-    given: list[Expr] = []
+    given: list[Expr | None] = []
     targets: list[int] = []
-    for parameter, node in zip(signature.parameters, nodes, strict=False):
+    placed = positioned(nodes, signature.parameters, context)
+    for parameter, node in zip(signature.parameters, placed, strict=False):
+        if node is None:
+            if parameter.mode != "in":
+                raise Unsupported(f"CALL without an argument for {parameter.name}")
+            given.append(None)
+            continue
         if parameter.mode != "in":
             target = _target(node, parameter, binder)
             if target is not None:
                 targets.append(target.slot)
         if parameter.mode != "out":
             given.append(binder.value(node))
-    spare = len(nodes) - len(signature.parameters)
-    if spare > 0 or any(parameter.mode == "out" for parameter in signature.parameters[len(nodes) :]):
+    spare = len(placed) - len(signature.parameters)
+    if spare > 0 or any(parameter.mode == "out" for parameter in signature.parameters[len(placed) :]):
         given = [*given, *(null() for _ in range(max(spare, 1) + len(signature.given)))]
     values = arguments(routine, given, context)
     return Call(name, values, tuple(targets) if context.in_procedure and signature.answered else None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from sql_semantics.errors import Unsupported
@@ -19,6 +18,8 @@ from sql_semantics.frontend.names.schemas import in_schema, is_home
 from sql_semantics.frontend.reach import Text, Word, words_with_names
 from sql_semantics.ir.reach import NOTHING, Hidden, Reach
 from sql_semantics.ir.schema import Catalog, Fired, Table
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import UNMODELLED_KINDS
 
@@ -26,7 +27,7 @@ _ROUTINES = frozenset({"FUNCTION", "PROCEDURE", "AGGREGATE", "MACRO"})
 _KINDS = _ROUTINES | {"VIEW", "TABLE", "INDEX", "TRIGGER", "RULE", "POLICY", "TYPE", "DOMAIN"}
 _ALL = {"insert", "update", "delete", "truncate"}
 _ANYTHING = Reach(everything=True, session=True)
-_NAME = re.compile(r"\b(?:VIEW|TABLE|FUNCTION|PROCEDURE|AGGREGATE|TYPE|DOMAIN|ON)\s+[\"`]?([\w$]+)", re.IGNORECASE)
+_NAME = pattern(r"\b(?:VIEW|TABLE|FUNCTION|PROCEDURE|AGGREGATE|TYPE|DOMAIN|ON)\s+[\"`]?([\w$]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

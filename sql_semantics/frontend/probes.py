@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlglot import Token, TokenType, exp
 
@@ -19,7 +18,9 @@ from sql_semantics.errors import Unreadable, Unsupported
 from sql_semantics.frontend.probing.settings import judge_setting
 from sql_semantics.frontend.text.syntax import Node, parse_one, tokens_of
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
+from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.settings import keeps_meaning
 
@@ -37,10 +38,10 @@ class Probe:
 _FIRST_WORDS = frozenset({"LOCK"}).union(
     *(words for rules in PRODUCTS.values() for words in rules.definitions.probe_words.values())
 )
-_FIRST_WORD = re.compile(r"\s*([A-Za-z]*)")
+_FIRST_WORD = pattern(r"\s*([A-Za-z]*)")
 """The first word, where no comment hides it."""
 _WRITING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "INTO", "EXECUTE", "CALL", "CREATE"})
-_QUERY = re.compile(r"[\s(]*(SELECT|WITH|DO)\b", re.IGNORECASE)
+_QUERY = pattern(r"[\s(]*(SELECT|WITH|DO)\b", re.IGNORECASE)
 
 _HARMLESS_CALLS = frozenset(
     {

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from sqlglot import TokenType
 
@@ -21,6 +20,7 @@ from sql_semantics.frontend.text.syntax import tokens_of
 from sql_semantics.ir.reach import ANYTHING, NOTHING, UNHIDDEN, Reach
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.walks.effects import reach_of_trigger, sets_others
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded, folded_table
 
@@ -45,6 +45,7 @@ _OTHER_UPDATES = frozenset({"FOR", "DO", "ON", "KEY", "THEN"})
 _WHOLE_SCHEMA = frozenset(
     {"FUNCTION", "PROCEDURE", "TRIGGER", "RULE", "POLICY", "OPERATOR", "CAST", "AGGREGATE", "EVENT"}
 )
+_ROUTINES = frozenset({"FUNCTION", "PROCEDURE", "ROUTINE"})
 _NAMED = frozenset({"INTO", "AS", "WITH", "RECURSIVE", "TABLE", "REFERENCES", "JOIN", "ON", "UPDATE", "COPY", "OVER"})
 """A name after one of these, before a parenthesis, is no function."""
 _KEYWORDS = _names(
@@ -258,7 +259,7 @@ class Text:
                 continue
             if defining and before and before not in _OPENING and self.words[place - 2].name is not None:
                 continue
-            if known or not is_builtin(name, self.dialect):
+            if known or not (self.dialect.rules.definitions.registered_functions or is_builtin(name, self.dialect)):
                 return Reach(everything=True, session=True)
         return None
 
@@ -432,12 +433,23 @@ class Text:
     def _definition(self, first: str) -> Reach:
         kinds = {word.text for word in self.words[1:6]}
         splits = self.dialect.rules.definitions.definitions_commit
+        if kinds & _ROUTINES and not self._concerns_others():
+            return Reach(defines=True, ends=splits)  # it is not run, and what it was is out of use
         if kinds & _WHOLE_SCHEMA or (first != "CREATE" and "SEQUENCE" in kinds):
             return Reach(everything=True, defines=True, ends=splits)
         found = Reach(rows=self.tables(), defines=True, ends=splits)
         if "VIEW" in kinds and not {"MATERIALIZED", "REFRESH"} & {first, *kinds}:
             return found
         return found | (self.calls(defining=True) or self.mentioned())
+
+    def _concerns_others(self) -> bool:
+        """Whether a definition of a routine may be about one of the product's own, or take others along."""
+        names = {word.plain for word in self.words if word.plain is not None and not word.literal}
+        place = next(n for n, word in enumerate(self.words) if word.text in _ROUTINES)
+        while self._text(place + 2) == ".":
+            place += 2
+        name = self.words[place + 1].plain if place + 1 < len(self.words) else None
+        return "cascade" in names or name is None or is_builtin(name, self.dialect)
 
 
 _READ_PRAGMAS = _names(

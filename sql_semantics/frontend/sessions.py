@@ -2,7 +2,7 @@
 the probes that are no queries (PostgreSQL manual, SQL commands; MySQL manual 15.7.6).
 
 What waits or fails because of them does so with errors that may always happen. Read from tokens, since the
-parser knows few of them. Does not know who waits for whom.
+parser knows few of them. Does not know which one waits for which.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.names.schemas import in_schema, is_home
 from sql_semantics.frontend.probes import Probe, probe_of, words_of
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import NoEffect
@@ -30,7 +31,7 @@ def bind_no_effect(text: str, catalog: Catalog, dialect: Dialect) -> NoEffect | 
     rules = dialect.rules.definitions
     upper = [word.upper() for word in words]
     if upper[:1] == ["LOCK"] and rules.lock_table:
-        return NoEffect(_lock(words[1:], catalog))
+        return NoEffect(_lock(words[1:], catalog, dialect))
     if upper[:1] == ["SET"] and rules.set_transaction != "none":
         scoped = 2 if upper[1:2] == ["SESSION"] and rules.set_transaction == "next" else 1
         if upper[scoped : scoped + 1] == ["TRANSACTION"]:
@@ -40,6 +41,8 @@ def bind_no_effect(text: str, catalog: Catalog, dialect: Dialect) -> NoEffect | 
             return NoEffect(_transaction(upper[2:], dialect), "setting")
     if upper[:2] == ["SET", "CONSTRAINTS"] and rules.set_constraints:
         # only foreign keys are modelled as deferrable
+        if any(fired.waits for table in catalog.tables.values() for fired in table.fires):
+            raise Unsupported("SET CONSTRAINTS where triggers wait for it")
         if not any(table.foreign_keys for table in catalog.tables.values()):
             return NoEffect("SET CONSTRAINTS", "setting")
         if upper[-1] == "IMMEDIATE":
@@ -63,15 +66,23 @@ def _transaction(words: Sequence[str], dialect: Dialect) -> str:
     return "SET TRANSACTION"
 
 
-def _lock(words: Sequence[str], catalog: Catalog) -> str:
+def _locked(words: Sequence[str], place: int) -> str:
+    """The name at a place, folded unless quoted; empty for none."""
+    word = words[place] if place < len(words) else ""
+    return word.strip('"') if word[:1] == '"' else word.lower()
+
+
+def _lock(words: Sequence[str], catalog: Catalog, dialect: Dialect) -> str:
     """``LOCK [TABLE] [ONLY] name [, ...] [IN ... MODE] [NOWAIT]``."""
     upper = [word.upper() for word in words]
     place = 1 if upper[:1] == ["TABLE"] else 0
     names: list[str] = []
     while place < len(words):
         place += upper[place] == "ONLY"
-        names.append(words[place].strip('"') if words[place : place + 1] and words[place][0] == '"' else "")
-        names[-1] = names[-1] or (words[place].lower() if place < len(words) else "")
+        names.append(_locked(words, place))
+        if words[place + 1 : place + 2] == ["."]:
+            schema, place = names[-1], place + 2
+            names[-1] = _locked(words, place) if is_home(schema, dialect) else in_schema(schema, _locked(words, place))
         place += 1
         if upper[place : place + 1] != [","]:
             break

@@ -11,31 +11,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.names.refusals import Trigger, forbid, is_trigger, read_trigger, routine_name
 from sql_semantics.frontend.reach import reach_of_body, words_of
-from sql_semantics.frontend.routines.procedures import read_procedures
-from sql_semantics.frontend.routines.triggers import RowTrigger, row_trigger
 from sql_semantics.ir.reach import NOTHING, Hidden, Reach
 from sql_semantics.ir.schema import Catalog, Fired, Table
 from sql_semantics.ir.schema import Trigger as RunTrigger
 from sql_semantics.ir.statements import Procedure
 from sql_semantics.ir.walks.effects import reach_of_trigger
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written
 
-_EXECUTES = re.compile(r"\bEXECUTE\s+(?:FUNCTION|PROCEDURE)\s+((?:public\s*\.\s*)?[\w$\"]+)\s*\(", re.IGNORECASE)
-_WAITS = re.compile(r"\bCREATE\s+(?:OR\s+REPLACE\s+)?CONSTRAINT\s+TRIGGER\b|\bDEFERRABLE\b", re.IGNORECASE)
-_AFTER = re.compile(r"\bAFTER\s+(?:INSERT|UPDATE|DELETE|TRUNCATE)\b", re.IGNORECASE)
-_BEFORE = re.compile(r"\bBEFORE\s+(?:INSERT|UPDATE|DELETE|TRUNCATE)\b", re.IGNORECASE)
-_EACH_ROW = re.compile(r"\bFOR\s+(?:EACH\s+)?ROW\b", re.IGNORECASE)
-_BODY = re.compile(
+if TYPE_CHECKING:
+    from sql_semantics.frontend.routines.triggers import RowTrigger
+
+_EXECUTES = pattern(r"\bEXECUTE\s+(?:FUNCTION|PROCEDURE)\s+((?:public\s*\.\s*)?[\w$\"]+)\s*\(", re.IGNORECASE)
+_WAITS = pattern(r"\bCREATE\s+(?:OR\s+REPLACE\s+)?CONSTRAINT\s+TRIGGER\b|\bDEFERRABLE\b", re.IGNORECASE)
+_AFTER = pattern(r"\bAFTER\s+(?:INSERT|UPDATE|DELETE|TRUNCATE)\b", re.IGNORECASE)
+_BEFORE = pattern(r"\bBEFORE\s+(?:INSERT|UPDATE|DELETE|TRUNCATE)\b", re.IGNORECASE)
+_EACH_ROW = pattern(r"\bFOR\s+(?:EACH\s+)?ROW\b", re.IGNORECASE)
+_BODY = pattern(
     r"\bLANGUAGE\s+plpgsql\b.*?\bAS\s+(\$[\w]*\$)(.*)\1|\bAS\s+(\$[\w]*\$)(.*)\3.*\bLANGUAGE\s+plpgsql\b",
     re.IGNORECASE | re.DOTALL,
 )
-_INLINE = re.compile(r"\bBEGIN\b(.*)\bEND\s*;?\s*\Z", re.IGNORECASE | re.DOTALL)
+_INLINE = pattern(r"\bBEGIN\b(.*)\bEND\s*;?\s*\Z", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +59,25 @@ def read_routines(
     dialect: Dialect,
     hidden: Mapping[str, Hidden],
     unread: dict[str, str] | None = None,
+    changed: Mapping[str, str] | None = None,
 ) -> Routines:
-    """The routines, and the triggers of the tables, as many of them as can be run. Raises as `read_procedures`, and
+    """The routines, and the triggers of the tables, as many of them as can be run; `changed`: routines that are out of
+    use, with the reason. Raises as `read_procedures`, and
     SchemaError for a trigger on what is no table."""
-    defined = [*schema, *procedures]
-    routines = [text for text in procedures if not is_trigger(text)]
+    out = changed or {}
+    defined = [text for text in (*schema, *procedures) if routine_name(text, dialect) not in out]
+    routines = [text for text in procedures if not is_trigger(text) and routine_name(text, dialect) not in out]
     bodies = _functions_of(defined, dialect)
+    written = list(filter(is_trigger, defined))
+    if not routines and not written:
+        return Routines(_closed(dict(tables), {}), {}, dict(out), {})
+    # what reads bodies, a parser of its own among it, is not needed elsewhere
+    from sql_semantics.frontend.routines.procedures import read_procedures
+    from sql_semantics.frontend.routines.triggers import row_trigger
+
     rest: list[str] = []
     fired: list[RowTrigger] = []
-    for text in filter(is_trigger, defined):
+    for text in written:
         try:
             fired.append(row_trigger(text, bodies, dialect))
         except Unsupported:
@@ -73,7 +86,7 @@ def read_routines(
     inside: dict[str, str] = {}
     while True:
         marked = _add_triggers(rest, inside, bodies, tables, dialect, run, hidden)
-        refused: dict[str, str] = {}
+        refused = dict(out)
         triggers: dict[str, tuple[RunTrigger, ...]] = {}
         known = read_procedures(routines, marked, dialect, refused, fired, triggers, unread)
         failed = [one for one in fired if one.key in refused]
@@ -125,7 +138,8 @@ def _add_triggers(
             forbid(trigger.table, trigger.events, trigger.construct, found)
             continue
         table = found[trigger.table]
-        fired = tuple(Fired(event, trigger.construct, reach) for event in trigger.events)
+        waits = _WAITS.search(text) is not None
+        fired = tuple(Fired(event, trigger.construct, reach, waits) for event in trigger.events)
         found[trigger.table] = replace(table, fires=(*table.fires, *fired))
     return _closed(found, {name: _reach_of_run(triggers, tables) for name, triggers in run.items()})
 
@@ -167,9 +181,10 @@ def _closed(tables: dict[str, Table], run: Mapping[str, Reach]) -> dict[str, Tab
 def _reach(
     text: str, trigger: Trigger, bodies: Mapping[str, Sequence[str]], catalog: Catalog, dialect: Dialect
 ) -> Reach | None:
-    """What a trigger may write; None where it may change the statement's own rows, or that cannot be told."""
+    """What a trigger may write; None where it may change the statement's own rows, write at another time than the
+    statement, or that cannot be told."""
     where = dialect.rules.definitions.trigger_bodies
-    if _WAITS.search(text) or where == "unknown":
+    if where == "unknown":
         return None
     after = _AFTER.search(text) is not None
     body = _inline(text) if where == "own" else _function(text, bodies, dialect)
@@ -180,7 +195,7 @@ def _reach(
         reach = reach_of_body(body, catalog, dialect)
     except Unsupported:
         return None
-    if reach is None:
+    if reach is None or (_WAITS.search(text) and reach != NOTHING):
         return None
     each_row = _EACH_ROW.search(text) is not None
     if after or (_BEFORE.search(text) and not each_row):

@@ -7,7 +7,6 @@ did or answered means anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -16,6 +15,7 @@ from sql_semantics.guarded.native.counting import count
 from sql_semantics.guarded.native.expressions import Arguments
 from sql_semantics.guarded.native.predicates import Predicate
 from sql_semantics.outcome import GuardedResult
+from sql_semantics.records import dataclass, field
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, choose, conj, disj, neg
 from sql_semantics.view import GuardedView
 

@@ -7,11 +7,11 @@ the case becomes a `Failure`, a leaf that travels upwards until a statement turn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeGuard, cast
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.records import dataclass
 from sql_semantics.terms import (
     FALSE,
     CaseBound,

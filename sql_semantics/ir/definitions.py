@@ -6,8 +6,9 @@ a definition says: the tables of all definitions of one log are in its catalog.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from sql_semantics.records import dataclass
 
 if TYPE_CHECKING:
     from sql_semantics.ir.statements import Insert

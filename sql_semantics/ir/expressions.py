@@ -7,9 +7,9 @@ A subquery has environment rows of its own; `Outer` reads those of the queries a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.types import BOOLEAN, SqlType, Value
 
 if TYPE_CHECKING:

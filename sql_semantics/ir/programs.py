@@ -6,10 +6,10 @@ unique within a routine; variables are slots of its frame. Does not know how any
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.records import dataclass
 
 if TYPE_CHECKING:
     from sql_semantics.ir.queries import Query

@@ -8,11 +8,11 @@ of its sources' columns; above GROUP BY it is the group keys followed by the agg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.routines import Routine
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import SqlType
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class RowLock:
-    """That a query locks the rows of the source at `place`. `keys`: the columns of the table's keys, where nobody waits
-    for the lock (FOR KEY SHARE) but who changes one of them; None where it is a stronger one. `shared`: others may lock
+    """That a query locks the rows of the source at `place`. `keys`: the columns of the table's keys, where only a
+    change of one of them waits for the lock (FOR KEY SHARE); None where it is a stronger one. `shared`: others may lock
     them so, too."""
 
     place: int
@@ -140,10 +140,11 @@ class OrderKey:
 class Aggregate:
     """One aggregate over the rows of a group.
 
-    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or, one of `LISTS`, grouping (of group
-    keys), or bare, bare_min and bare_max (SQLite's ungrouped column, the latter with the argument of the MIN or MAX
-    beside it). `arguments` is empty for count_star only; string_agg has the value and the delimiter; count may have
-    several (MySQL's ``COUNT(DISTINCT a, b)``). Only rows for which `filter` is TRUE count. `order` (keys over the row)
+    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or, var_pop, var_samp, stddev_pop,
+    stddev_samp, one of `LISTS` or of `ORDERED_SETS`, grouping (of group keys), or bare, bare_min and bare_max (SQLite's
+    ungrouped column, the latter with the argument of the MIN or MAX beside it). `arguments` is empty for count_star
+    only; string_agg has the value and the delimiter; count may have several (MySQL's ``COUNT(DISTINCT a, b)``). Only
+    rows for which `filter` is TRUE count. `order` (keys over the row)
     is the order of the values.
     """
 

@@ -5,7 +5,8 @@ reach). Does not know how that is told from a text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from sql_semantics.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ statements.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import SqlType
 
 if TYPE_CHECKING:

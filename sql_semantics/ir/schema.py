@@ -6,7 +6,6 @@ Names are already folded by the dialect's rules (PostgreSQL: unquoted names in l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sql_semantics.ir.definitions import ChangeTables, Transient
@@ -15,6 +14,7 @@ from sql_semantics.ir.queries import Query
 from sql_semantics.ir.reach import Hidden, Reach
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.statements import Procedure
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.types import SqlType
 
 
@@ -117,11 +117,13 @@ class SpelledKey:
 @dataclass(frozen=True, slots=True)
 class Fired:
     """A trigger that may fire on an `event` (insert, update, delete, truncate), called `construct`, and what it may
-    change. The rows that the statement itself writes are not among it."""
+    change. The rows that the statement itself writes are not among it. `waits`: it may fire at the commit, or where
+    SET CONSTRAINTS says it."""
 
     event: str
     construct: str
     reach: Reach
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ class Trigger:
 
     `condition` (None: always) reads the old row, then the new one. The routine is given the fields of both, NULLs for
     one that there is not, and the event; one that runs before gives back the row that is written, or none. `construct`
-    as in `Fired`.
+    as in `Fired`. `outermost`: what triggers write does not fire it.
     """
 
     name: str
@@ -141,6 +143,7 @@ class Trigger:
     condition: Expr | None
     routine: Routine
     construct: str
+    outermost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ class Table:
     those among them that find no key or compare what is not modelled, each with the reason; `unread`: of those whose
     parent is refused. `indexes`: of those that are no keys, what columns their definitions name. `fixed`: the columns
     that tell in which partition a row is, so that their update may move it; `part_of`: the whole table of which it is a
-    partition, empty for none.
+    partition, empty for none. `collation`: that of texts in new columns, where it is another than the log's.
     """
 
     name: str
@@ -175,6 +178,7 @@ class Table:
     indexes: tuple[tuple[str, ...], ...] = ()
     fixed: tuple[int, ...] = ()
     part_of: str = ""
+    collation: str = ""
 
     @property
     def leans_on(self) -> frozenset[str]:
@@ -207,7 +211,8 @@ class Catalog:
     """All that names can refer to. `transient`: the tables that exist in some states only; `refused`: routines that
     the log defines and that are not modelled, with what of them is not. `changes`: the changes of definitions that
     stand among these tables, by their texts, a reason where one is not modelled; `triggers`: those that are run, by
-    table, in the order of their names; `hidden`: what names lead to, where what uses them is not modelled."""
+    table, in the order of their names; `hidden`: what names lead to, where what uses them is not modelled; `repeats`:
+    texts that define what there is already, each with the SQLSTATE that answers it, empty for none."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
@@ -216,6 +221,7 @@ class Catalog:
     changes: Mapping[str, ChangeTables | str] = field(default_factory=dict)
     triggers: Mapping[str, tuple[Trigger, ...]] = field(default_factory=dict)
     hidden: Mapping[str, Hidden] = field(default_factory=dict)
+    repeats: Mapping[str, str] = field(default_factory=dict)
 
     def without_references(self) -> Catalog:
         """The same without foreign keys, as statements see it for which these are off."""

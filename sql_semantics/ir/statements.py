@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.listed import Listed
@@ -16,6 +14,7 @@ from sql_semantics.ir.queries import (
     WrittenTable,
 )
 from sql_semantics.ir.routines import Routine
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import SqlType
 
 

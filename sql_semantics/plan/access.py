@@ -7,8 +7,6 @@ comes back. Does not know which indexes a view has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sql_semantics.ir.expressions import (
     Binary,
     Cast,
@@ -20,9 +18,10 @@ from sql_semantics.ir.expressions import (
 )
 from sql_semantics.ir.walks.effects import answers_once
 from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjuncts
+from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key
-from sql_semantics.values.text import equal_by_code_points, text_rule
+from sql_semantics.values.text import common_rule, equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
 
 
@@ -149,7 +148,7 @@ def _compares(column: Column, key: Expr, dialect: Dialect) -> bool:
     if any(sort_key(kind) is not None for kind in kinds):
         return False
     if Kind.TEXT in kinds:
-        return equal_by_code_points(text_rule(dialect)) and kinds <= {
+        return equal_by_code_points(common_rule((column.type, key.type), text_rule(dialect))) and kinds <= {
             Kind.TEXT,
             Kind.NULL,
         }

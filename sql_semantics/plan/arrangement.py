@@ -9,7 +9,6 @@ not know how many rows an item has.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -18,6 +17,7 @@ from sql_semantics.ir.queries import Derived, Identified, Source
 from sql_semantics.ir.walks.rebuilding import rebuild
 from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
 from sql_semantics.plan.access import equations
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 
 Equation = tuple[int, frozenset[int]]

@@ -270,7 +270,7 @@ def _states(part: Expr) -> tuple[str, ...]:
         case Binary("+" | "-" | "*") | Unary("-"):
             return ("22003",)
         case Cast() if can_raise(part):
-            return ("22003", "22P02", "22001", "22007", "22008", "22023", "0A000")
+            return ("22003", "22P02", "22001", "22007", "22008", "22023", "0A000", "01000")
         case Function(name):
             return tuple(sorted(errors_of(name)))
         case Like() if can_raise(part):

@@ -111,6 +111,7 @@ SQLITE = Rules(
         rowid_keys=True,
         primary_keys_are_not_null=False,
         references_by_name=True,
+        registered_functions=True,
         create_as_types="affinities",
         views_bind_late=True,
         drop_cascade=False,

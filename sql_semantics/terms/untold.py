@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from sql_semantics.terms.guards import Guard, atom, neg
 from sql_semantics.terms.numbers import Leaf
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from sql_semantics.products import PRODUCTS, Rules
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.types import SqlType
 
 Writing = Literal["value", "condition"]
@@ -35,7 +35,8 @@ class NamedType:
 class Dialect:
     """`name` is ``postgres``, ``mysql``, ``sqlite`` or ``duckdb``; the rest are the log's `settings`.
 
-    `collation` None means unknown: comparisons that hang on it are not modelled. `found_rows`: the client asked MySQL
+    `collation` None means unknown: comparisons that hang on it are not modelled. `literals`: the collation of texts
+    that are of no column, where it is another one. `found_rows`: the client asked MySQL
     for matched instead of changed rows. `foreign_keys`: whether SQLite enforces them (its default is not to; None:
     unknown), `sets_foreign_keys`: whether its connections set that themselves, so that each statement is told what it
     ran under; `like_keeps_case`: whether its LIKE does. `writing` is set within MySQL's INSERT, UPDATE and DELETE,
@@ -53,6 +54,7 @@ class Dialect:
 
     name: str
     collation: str | None = None
+    literals: str | None = None
     found_rows: bool = False
     foreign_keys: bool | None = None
     sets_foreign_keys: bool = False
@@ -111,6 +113,12 @@ class Dialect:
         from 3.43.1 on; not so in 3.40)."""
         first = self.rules.running.finds_rows_first_from
         return first is not None and self.version is not None and self.version >= first
+
+    @property
+    def null_quotients(self) -> bool:
+        """Whether ``//`` and ``%`` of zero are NULL (DuckDB before 2)."""
+        end = self.rules.values.null_quotients_before
+        return end is not None and self.version is not None and self.version < end
 
     @property
     def types_by_value(self) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

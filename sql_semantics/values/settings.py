@@ -26,7 +26,7 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
         r"|xmloption|event_triggers|quote_all_identifiers|local_preload_libraries|session_preload_libraries|allow_\w+|max_stack_depth"
         r"|ignore_system_indexes"
         r"|tcp_\w+|exit_on_error|dynamic_library_path|createrole_self_grant|server_\w+|password_encryption"
-        r"|logical_\w+|maintenance_\w+|io_\w+|bonjour\w*|huge_\w+|(?!plpgsql\.)\w+\.\w+)\Z",
+        r"|logical_\w+|maintenance_\w+|io_\w+|bonjour\w*|huge_\w+|(?!plpgsql\.)\w+(?:\.\w+)+)\Z",
         re.IGNORECASE,
     ),
     "mysql": re.compile(
@@ -127,7 +127,8 @@ def _plain_locale(value: str, dialect: Dialect) -> bool:
 
 
 def _own_collation(value: str, dialect: Dialect) -> bool:
-    return dialect.collation is not None and value.lower() == dialect.collation.lower()
+    own = dialect.literals or dialect.collation
+    return own is not None and value.lower() == own.lower()
 
 
 _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
@@ -143,6 +144,7 @@ _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
         "row_security": _ON,
         "array_nulls": _ON,
         "transform_null_equals": _OFF,
+        "role": _one_of("none"),
         "session_replication_role": _one_of("origin", "default"),
         "lc_numeric": _plain_locale,
         "lc_monetary": _plain_locale,

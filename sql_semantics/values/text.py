@@ -6,18 +6,20 @@ is not known. Does not know the collation's own tables: only code points, ASCII 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import SqlType
 
-_SAFE = re.compile(r"[0-9a-z]*\Z")
-_SAFE_ANY_CASE = re.compile(r"[0-9A-Za-z]*\Z")
-_PRINTABLE = re.compile(r"[\x20-\x7e]*\Z")
+_SAFE = pattern(r"[0-9a-z]*\Z")
+_SAFE_ANY_CASE = pattern(r"[0-9A-Za-z]*\Z")
+_PRINTABLE = pattern(r"[\x20-\x7e]*\Z")
 
+_DIGIT = pattern(r"[0-9]")
 ORDERING = "ordering of text under an unknown collation"
 EQUALITY = "comparison of text under an unknown collation"
 
@@ -45,13 +47,32 @@ def text_rule(dialect: Dialect) -> TextRule:
         return TextRule.CODE_POINT if not name else TextRule.UNKNOWN
     if collations == "deterministic":
         return TextRule.DETERMINISTIC
-    if name == "utf8mb4_0900_bin":
+    return _named_rule(name)
+
+
+def _named_rule(name: str) -> TextRule:
+    """The rule of one of MySQL's collations."""
+    if name in _CODE_POINT_COLLATIONS or name == "utf8mb4_0900_bin":
         return TextRule.CODE_POINT
     if name.endswith("_bin"):
         return TextRule.BINARY_PADDED
     if name.endswith("_ci"):
         return TextRule.IGNORE_CASE
     return TextRule.UNKNOWN
+
+
+def rule_of(type_: SqlType, rule: TextRule) -> TextRule:
+    """How texts of a type compare: by its own collation, or else by the `rule` of the log."""
+    return _named_rule(type_.collation) if type_.collation else rule
+
+
+def common_rule(types: Iterable[SqlType], rule: TextRule) -> TextRule:
+    """How texts of these types compare with one another: by the one collation that some of them have; nothing is known
+    of that of several."""
+    own = {type_.collation for type_ in types} - {""}
+    if len(own) > 1:
+        return TextRule.UNKNOWN
+    return _named_rule(own.pop()) if own else rule
 
 
 def equal_by_code_points(rule: TextRule) -> bool:
@@ -143,6 +164,8 @@ def require_orderable(texts: Iterable[str], rule: TextRule) -> None:
         if any(text.endswith(" ") or not text.isprintable() for text in distinct):
             raise Unsupported(ORDERING)
         return
+    if all(map(str.isascii, distinct)) and len({_DIGIT.sub("0", text) for text in distinct}) == 1:
+        return  # alike but for their digits, as dates are
     safe = _SAFE_ANY_CASE if rule is TextRule.IGNORE_CASE else _SAFE
     for text in distinct:
         if not safe.match(text):

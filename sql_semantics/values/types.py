@@ -9,12 +9,12 @@ of a type that is not modelled `Opaque`, NULL is `None`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from uuid import UUID
 
+from sql_semantics.records import dataclass
 from sql_semantics.values.families import Family
 from sql_semantics.values.families.arrays import Array
 from sql_semantics.values.families.composites import Composite
@@ -127,7 +127,7 @@ class SqlType:
     `padded` marks CHAR(n), whose trailing blanks do not count. For TIME, TIMESTAMP, TIMESTAMPTZ and INTERVAL
     `precision` is the number of fraction digits of a second (None: 6). A type that is not modelled has its `name`;
     `spelled`: its values are told apart by how they are written. Enums, arrays, composites and jsonb have their
-    `family`.
+    `family`. A text or an enum has a `collation`, in lower case, where that is another than the log's.
     """
 
     kind: Kind
@@ -138,13 +138,14 @@ class SqlType:
     name: str = ""
     spelled: bool = False
     family: Family | None = None
+    collation: str = ""
 
     @property
     def equated(self) -> bool:
         """Whether two values are equal where they are so in Python; texts without a collation of their own."""
         if self.family is not None:
             return self.family.equated
-        return self.kind not in _COMPARED_OTHERWISE and not self.padded
+        return self.kind not in _COMPARED_OTHERWISE and not self.padded and not self.collation
 
     def ordered(self, by_letters: bool) -> bool:
         """Whether two values are ordered as they are in Python; `by_letters`: texts are."""
@@ -191,6 +192,8 @@ ANY = SqlType(Kind.ANY)
 SQLITE_ANY = SqlType(Kind.ANY, scale=0)
 """A column of SQLite's NUMERIC affinity that holds numbers, and texts that are none."""
 NULL = SqlType(Kind.NULL)
+ZEROFILL = "zerofill"
+"""The name of the type of MySQL's unsigned integers that are written with zeros in front, where they become texts."""
 SQLITE_NUMERIC = SqlType(Kind.DOUBLE, scale=0)
 """A column of SQLite's NUMERIC affinity that holds numbers: whole ones as integers, others as floats."""
 SQLITE_NUMBER = SqlType(Kind.DOUBLE, scale=1)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.settings import is_indifferent, keeps_meaning
 
@@ -33,13 +33,21 @@ _TOLD = {
 OTHERS = "others"
 """The setting by which a recorder says that all that a log does not name are its product's defaults."""
 
-OWN = frozenset(
+TOLD = frozenset(
     {
-        OTHERS,
-        *("collation", "timezone", "sql_mode", "found_rows", "foreign_keys", "search_path", "lower_case_table_names"),
-        "case_sensitive_like",
+        "collation",
+        "collation_connection",
+        "timezone",
+        "sql_mode",
+        "found_rows",
+        "foreign_keys",
+        "search_path",
+        "lower_case_table_names",
     }
 )
+"""Settings that logs have by these names, and an answer may depend on."""
+
+OWN = TOLD | {OTHERS, "case_sensitive_like"}
 """Settings of a log that are modelled, or are none of its product's."""
 
 _HANG = {

@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 import traceback
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend import Bound, bind
-from sql_semantics.ir.schema import Catalog
+from sql_semantics.frontend import bind
+from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.ir.statements import Statement
+from sql_semantics.ir.walks.effects import fired_by
+from sql_semantics.library import SqlLibrary
 from sql_semantics.outcome import Outcome
 from sql_semantics.run import MemoryView, compile_statement, free_errors
 from sql_semantics.run.memory import Choose
@@ -66,11 +69,13 @@ class Beside:
         self.catalog = catalog
         self.watched: Collection[str] | None = None
         self.choose: Choose | None = None
+        self.library: SqlLibrary | None = None
+        """Where the definitions are a log's: what it says of statements that may do more than is modelled counts."""
         self.load()
 
     def _names(self) -> Collection[str]:
         watched = self.catalog.tables if self.watched is None else self.watched
-        return [name for name in watched if self.catalog.tables[name].query is None]
+        return [name for name in watched if _is_stored(self.catalog.tables[name])]
 
     def _aborted(self) -> bool:
         return self.engine.run("SELECT 1").error == "25P02"
@@ -80,7 +85,7 @@ class Beside:
         if self._aborted():
             return
         self.view = LeveledView(
-            {name: self._stored(name) for name, table in self.catalog.tables.items() if table.query is None},
+            {name: self._stored(name) for name, table in self.catalog.tables.items() if _is_stored(table)},
             self.choose,
         )
         self.view.picking = only_way
@@ -106,11 +111,11 @@ class Beside:
         """Run one statement on both sides."""
         predicted: SqlError | None = None
         outcome: Outcome | None = None
-        bound: Bound | None = None
+        statement: Statement | None = None
         self.view.say(said_of(self.engine.name, sql))
         try:
-            bound = bind(sql, None, self.catalog, self.dialect)
-            outcome = compile_statement(bound.statement, self.catalog, self.dialect)(self.view, ())
+            statement, run = self._compiled(sql)
+            outcome = run(self.view, ())
         except SqlError as error:
             predicted = error
         except Unsupported as error:
@@ -122,14 +127,14 @@ class Beside:
             self.load()
             return Step(problem=f"the interpreter crashed: {error!r} at {Path(place.filename).name}:{place.lineno}")
         answer = self.engine.run(sql)
-        if answer.error is not None and bound is not None and self._is_free(answer.error, bound):
+        if answer.error is not None and statement is not None and self._is_free(answer.error, statement):
             self.load()
             return Step(may=True, error=True)
         if predicted is None and not only_reads(sql):
             taken = self._taken_keys(sql, answer)
             if taken is not None:
                 return taken
-        if bound is None and predicted is not None and _refused_text(answer, predicted):
+        if statement is None and predicted is not None and _refused_text(answer, predicted):
             return Step(error=True)
         done = Step(problem=self._problem(sql, answer, predicted, outcome), error=predicted is not None)
         done.may = predicted is not None and predicted.may
@@ -140,9 +145,18 @@ class Beside:
             self.load()
         return done
 
-    def _is_free(self, state: str, bound: Bound) -> bool:
+    def _compiled(self, sql: str) -> tuple[Statement, Callable[[MemoryView, tuple[()]], Outcome]]:
+        if self.library is None:
+            bound = bind(sql, None, self.catalog, self.dialect)
+            return bound.statement, compile_statement(bound.statement, self.catalog, self.dialect)
+        program = self.library.program(sql)
+        if fired_by(program.statement, self.catalog):
+            raise Unsupported("a trigger that is not modelled")
+        return program.statement, program.run
+
+    def _is_free(self, state: str, statement: Statement) -> bool:
         """Whether the statement may have this error whatever its outcome here."""
-        free = free_errors(bound.statement, self.catalog, self.dialect.name)
+        free = free_errors(statement, self.catalog, self.dialect.name)
         return state in free or (state == "any" and bool(free))
 
     def _taken_keys(self, sql: str, answer: Answer) -> Step | None:
@@ -189,10 +203,14 @@ class Beside:
         return None
 
 
+def _is_stored(table: Table) -> bool:
+    return table.query is None and not table.refused
+
+
 def doubled(catalog: Catalog, view: MemoryView) -> str | None:
     """A table that has two rows with one key, or None."""
     for name, table in catalog.tables.items():
-        for key in table.keys:
+        for key in table.keys if _is_stored(table) else ():
             values = [tuple(row[c] for c in key.columns) for row in view.rows(name)]
             full = [value for value in values if None not in value]
             if len(set(full)) < len(full):

@@ -15,6 +15,7 @@ from uuid import UUID
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.values.families.arrays import Array
+from sql_semantics.values.families.enums import EnumFamily
 from sql_semantics.values.types import Interval, Kind, SqlType
 from tests.differential.engines import Answer
 
@@ -51,6 +52,8 @@ def as_stored(value: Any, type_: SqlType) -> Any:
         return value.replace(tzinfo=UTC)
     if isinstance(value, float) and type_.kind is Kind.REAL and math.isfinite(value):
         return struct.unpack("f", struct.pack("f", value))[0]  # drivers print 32 bits in few digits
+    if isinstance(value, str) and isinstance(type_.family, EnumFamily):
+        return type_.family.given(value)
     return value
 
 

@@ -15,9 +15,9 @@ from sql_semantics.values.dialect import Dialect
 from tests.differential.beside import Beside, only_reads
 from tests.differential.engines import Engine
 from tests.differential.explained import explanations
-from tests.differential.generator import Generated, Generator
-from tests.differential.pieces import Piece, simpler
-from tests.differential.schemas import TableSpec
+from troubadour.hunt.generate.generator import Generated, Generator
+from troubadour.hunt.generate.pieces import Piece, simpler
+from troubadour.hunt.generate.schemas import TableSpec
 
 SHRINK_ATTEMPTS = 400
 

@@ -111,7 +111,7 @@ FORMS = (
 )
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 FIELDS = ("year", "month", "day", "hour", "minute", "second", "epoch", "dow", "quarter", "doy")
-_LEFT_OUT = re.compile(r"pg_\w+|sleep|extract|position|xor|negate|kept setting")
+_LEFT_OUT = re.compile(r"pg_\w+|sleep|extract|position|xor|negate|kept setting|with collation")
 """Functions that wait and lock, and those that are called with keywords."""
 
 

@@ -50,6 +50,16 @@ POSTGRES = (
     "SELECT bool_or(1 = 1) FROM t WHERE 1 / (k - 2) IS NOT NULL",
     "SELECT t.k FROM (SELECT k FROM t WHERE k > 9) AS t JOIN (VALUES (0, '')) AS v (a, b) ON TRUE ORDER BY 1 / v.a",
     "UPDATE t SET x = x RETURNING (SELECT d.a FROM (SELECT 1 / 0 AS a) AS d WHERE t.k > 9)",
+    "SELECT jsonb_set('[1, 2]', '{1000000000}', '9')::text, jsonb_set('[]', '{a}', '9', false)::text",
+    "SELECT jsonb_set('{\"a\": 1}', '{b,NULL}', '9')::text, (('[]'::jsonb) #- '{a}')::text",
+    "SELECT (('[1, 2]'::jsonb) #> '{0000000001}')::text, (('[1, 2]'::jsonb) #> '{١}')::text",
+    "SELECT ((' [1, 2 ] '::json) #> '{}')::text, ((' \"a\" '::json) #> '{}')::text, (' true '::json) #>> '{}'",
+    "SELECT jsonb_set('{\"a\": 1}', '{a,NULL}', '9')::text",
+    "SELECT encode(repeat('a', 57)::bytea, 'base64'), encode(repeat('a', 56)::bytea, 'base64')",
+    "SELECT to_char(1, ''), to_char(1.5, '')",
+    "SELECT * FROM generate_series('2024-01-31'::timestamp, '2024-02-03', '1 day 2 hours') g",
+    'SELECT ARRAY(SELECT -k AS "Y" FROM t ORDER BY "Y"), ARRAY(SELECT -k AS k FROM t ORDER BY K)',
+    "SELECT ARRAY(SELECT (k::text) FROM t ORDER BY k), ARRAY(SELECT count(*) FROM t GROUP BY k ORDER BY count)",
 )
 SQLITE = (
     "SELECT /* a /* b */ k FROM t",
@@ -153,6 +163,20 @@ def test_mariadb_computes_constant_conditions_for_no_row(mariadb: Any) -> None:
     setup = FAMILIAR[0].replace("timestamp", "datetime")
     assert not disagreements(engine, (setup,), MYSQL_CONSTANTS)
     assert engine.run(MYSQL_CONSTANTS[0]).error == "22007"
+
+
+def test_mariadb_reads_texts_that_are_nearly_json(mariadb: Any) -> None:
+    connection, collation = mariadb
+    engine = MariaDB(connection, collation)
+    engine.clear()
+    tables = Beside(engine, Dialect(engine.name, product="mariadb", collation=collation), Catalog({}, {}))
+    same = tables.step(
+        """SELECT json_unquote(' "a"'), json_unquote('"a" '), json_unquote(' a'), json_value('no json', '$.a')"""
+    )
+    assert (same.outside, same.problem) == (None, None)
+    for unknown in ("json_valid('1.')", """json_value('{"a": 1', '$.a')""", """json_extract('{"a": 1.}', '$.a')"""):
+        refused = tables.step(f"SELECT {unknown}").outside
+        assert refused is not None and "JSON" in refused, unknown
 
 
 def test_quotients_are_sorted_by_the_digits_of_their_type(mariadb: Any) -> None:

@@ -16,6 +16,8 @@ import pytest
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.library import SqlLibrary
+from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import rules
 
@@ -80,6 +82,18 @@ def ours(query: str, catalog: Catalog) -> str | None:
     return ""
 
 
+def when_run(query: str) -> str | None:
+    """The SQLSTATE of a query that is bound once what is constant in it is computed, empty for success; None for what
+    is refused by name."""
+    try:
+        SqlLibrary(POSTGRES, [TABLE]).program(query, ()).run(MemoryView({"o": []}), ())
+    except SqlError as error:
+        return error.sqlstate
+    except Unsupported:
+        return None
+    return ""
+
+
 def differences(postgres: Any, drawn: list[str]) -> tuple[list[str], int]:
     """What the two say differently, and how many were compared."""
     postgres.execute(TABLE)
@@ -96,13 +110,15 @@ def differences(postgres: Any, drawn: list[str]) -> tuple[list[str], int]:
             theirs = ""
         except psycopg.Error as error:
             theirs = error.sqlstate or "none"
-        if mine != theirs:
+        if not mine and theirs:
+            mine = when_run(query)
+        if mine is not None and mine != theirs:
             found.append(f"{expression}: {mine or 'accepted'}, in PostgreSQL {theirs or 'accepted'}")
     return found, compared
 
 
 def test_a_sample_of_calls_exists_as_in_postgres(postgres: Any) -> None:
-    drawn = random.Random(3).sample(list(expressions(60)), 2_500)
+    drawn = random.Random(3).sample(list(expressions(60)), 2_800)
     found, compared = differences(postgres, drawn)
     assert not found, found
     assert compared > 950

@@ -6,10 +6,15 @@ import random
 from datetime import datetime
 from typing import Any
 
+import pytest
+
 from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
+from sql_semantics.run import MemoryView
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions.moments import written
 from sql_semantics.values.functions.texts import regular
-from sql_semantics.values.functions.texts.regular import read_regex
+from sql_semantics.values.functions.texts.regular import all_matched, read_regex
 
 ATOMS = (
     *("a", "b", "c", "A", "0", " ", "-", "_", ".", r"\.", r"\d", r"\w", r"\s", r"\D", r"\S", r"\W", "[ab]", "[^a]"),
@@ -51,9 +56,45 @@ def test_regular_expressions(postgres: Any) -> None:
             answer = [row[0] for row in postgres.execute(sql, (pattern, flags, texts)).fetchall()]
             assert answer == [compiled.sub("<>", text) for text in texts], (pattern, texts)
             replaced += 1
+            sql = (
+                "SELECT regexp_match(x, %s, %s), regexp_split_to_array(x, %s, %s), "
+                "(SELECT array_agg(to_jsonb(m)) FROM regexp_matches(x, %s, %s) AS m) "
+                "FROM unnest(%s::text[]) WITH ORDINALITY AS u (x, n) ORDER BY n"
+            )
+            flag = flags[1:]
+            parts = postgres.execute(sql, (pattern, flag, pattern, flag, pattern, flags, texts)).fetchall()
+            match = regular.POSTGRES["regexp_match"][1].build(None)  # type: ignore[arg-type]  # it hangs on no call
+            for text, (first, split, every) in zip(texts, parts, strict=True):
+                found = match(text, pattern, flag)
+                assert first == (None if found is None else list(found.items)), (pattern, text)
+                assert split == list(regular.split_by_pattern(text, pattern, flag).items), (pattern, text)
+                assert (every or []) == [list(one.items) for one in all_matched(text, pattern, flags).items]
     assert tried > 200
     assert replaced > 50
     assert cut > 50
+
+
+CALLS = (
+    "SELECT t.id, x FROM t, regexp_split_to_table(t.v, '[ ,]') AS x",
+    "SELECT id, regexp_split_to_table(v, ' +') AS x FROM t",
+    "SELECT x, n FROM regexp_split_to_table('aXbxc', 'x', 'i') WITH ORDINALITY AS w (x, n)",
+    "SELECT m[1], m[2] FROM regexp_matches('a1b22', '([a-z])([0-9]+)', 'g') AS m",
+    "SELECT id, regexp_matches(v, '[a-z]', 'g')::text AS m FROM t",
+    "SELECT id, (regexp_match(v, '([a-z]) ([a-z])'))[2] FROM t",
+    "SELECT id FROM t WHERE 'b' = ANY (regexp_split_to_array(v, ' '))",
+    "SELECT id, (SELECT m[1] FROM regexp_matches(v, '(.) ') AS m) FROM t",
+)
+ROWS = [(1, "a b,c"), (2, ""), (3, None), (4, "x y z")]
+
+
+@pytest.mark.parametrize("sql", CALLS)
+def test_calls(postgres: Any, sql: str) -> None:
+    schema = "CREATE TABLE t (id int PRIMARY KEY, v text)"
+    postgres.execute(schema)
+    postgres.cursor().executemany("INSERT INTO t VALUES (%s, %s)", ROWS)
+    program = SqlLibrary(Dialect("postgres", collation="C"), [schema]).program(sql, ())
+    found = program.run(MemoryView({"t": ROWS}), ()).results[0].rows
+    assert sorted(map(repr, found)) == sorted(map(repr, postgres.execute(sql).fetchall()))
 
 
 def test_moments(postgres: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.differential.campaign import collation_of, summary
 from tests.differential.engines import Answer, DbApi, Engine, MariaDB, Postgres
 from tests.differential.harness import Case, Tally, explained, run_cases
-from tests.differential.schemas import ColumnSpec, TableSpec
+from troubadour.hunt.generate.schemas import ColumnSpec, TableSpec
 
 LONG = 100_000
 

@@ -98,6 +98,48 @@ def test_what_a_trigger_reaches(
     assert sorted((row for _, row in view.scan(target)), key=repr) == after[target]
 
 
+ARGUED = (
+    ("BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f('ab', 7)",
+     "DECLARE row_ ALIAS FOR new; BEGIN row_.v := row_.v + tg_argv[1]::int * TG_NARGS; "
+     "IF tg_argv[0] = 'ab' AND tg_argv[2] IS NULL THEN row_.w := length(tg_argv[0]); END IF; RETURN row_; END",
+     "INSERT INTO t VALUES (3, 1, 1), (4, 2, 2)"),
+    ("BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f()",
+     "DECLARE before_ ALIAS FOR old; n int; BEGIN IF count(*) = 0 FROM more WHERE k = new.k THEN new.w := 5; END IF; "
+     "IF before_.v IS DISTINCT FROM new.v THEN n := max(k) FROM more; new.w := new.w + n; END IF; RETURN new; END",
+     "UPDATE t SET v = v + k - 1"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "body", "write"), ARGUED)
+def test_arguments_aliases_and_expressions_with_from(postgres: Any, head: str, body: str, write: str) -> None:
+    routine = f"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$"
+    for text in (*TABLES, "INSERT INTO t VALUES (1, 10, 0), (2, 20, 0)", "INSERT INTO more VALUES (2), (9)"):
+        postgres.execute(text)
+    for text in (routine, f"CREATE TRIGGER x {head}"):
+        postgres.execute(text)
+    library = SqlLibrary(Dialect("postgres", collation="C"), [*TABLES, f"CREATE TRIGGER x {head}"], [routine])
+    view = MemoryView({**ROWS, "more": [(2,), (9,)]})
+    library.program(write).run(view, ())
+    postgres.execute(write)
+    assert sorted(row for _, row in view.scan("t")) == contents(postgres)["t"]
+
+
+@pytest.mark.parametrize(
+    ("given", "body"),
+    [
+        ("007", "BEGIN new.w := length(tg_argv[0]); RETURN new; END"),
+        ("'a'", "BEGIN new.w := length($q$tg_argv[0]$q$ || tg_argv[0]); RETURN new; END"),
+        ("'a'", "DECLARE tg_argv text[]; BEGIN new.w := length(tg_argv[0]); RETURN new; END"),
+    ],
+)
+def test_arguments_that_cannot_be_told(given: str, body: str) -> None:
+    routine = f"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$"
+    trigger = f"CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f({given})"
+    library = SqlLibrary(Dialect("postgres", collation="C"), [*TABLES, trigger], [routine])
+    with pytest.raises(Unsupported, match="the trigger x of t"):
+        library.program("INSERT INTO t VALUES (3, 1, 1)").run(MemoryView(ROWS), ())
+
+
 @pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 1500), marks=pytest.mark.slow)], ids=str)
 def test_random_triggers(postgres: Any, seeds: range) -> None:
     postgres.execute("SET statement_timeout = 5000")

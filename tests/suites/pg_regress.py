@@ -13,14 +13,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
+
 from sql_semantics.errors import SqlSemanticsError, Unsupported
-from sql_semantics.frontend import read_procedures, read_schema
 from sql_semantics.frontend.probes import probe_of
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType, Value
 from tests.differential.beside import Beside, only_reads
 from tests.differential.engines import Engine
+from troubadour.record.postgres.capture import definitions
 
 _ONEK = (
     "unique1 int4, unique2 int4, two int4, four int4, ten int4, twenty int4, hundred int4, thousand int4, "
@@ -56,13 +59,12 @@ _SESSION = re.compile(
 )
 _CHANGES = re.compile(r"(ROLLBACK|ABORT|COMMIT|END|DO|TRUNCATE|CREATE|DROP|ALTER|EXECUTE)\b", re.IGNORECASE)
 _DDL = re.compile(r"(CREATE|DROP|ALTER|COMMENT|TRUNCATE)\b", re.IGNORECASE)
+_ROLE = re.compile(r"(?:(SET)|RESET)\s+(?:LOCAL\s+|SESSION\s+)*(?:ROLE|AUTHORIZATION)\b", re.IGNORECASE)
 _CONFORMING = re.compile(r"SET\s+standard_conforming_strings", re.IGNORECASE)
 _VARIABLE = re.compile(r"(?<![:\w]):['\"]?[A-Za-z_]")
-_TABLE = re.compile(r"CREATE\s+(TEMP(?:ORARY)?\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)\s*\(", re.IGNORECASE)
-_VIEW = re.compile(r"CREATE\s+VIEW\s+(\w+)", re.IGNORECASE)
-_INDEX = re.compile(r"CREATE\s+(UNIQUE\s+)?INDEX\s+\w*\s*ON\s+(\w+)", re.IGNORECASE)
-_FUNCTION = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|PROCEDURE)\s+(\w+)", re.IGNORECASE)
-_DROPPED = re.compile(r"DROP\s+(TABLE|VIEW|FUNCTION|PROCEDURE)\s+(?:IF\s+EXISTS\s+)?([\w\s,.]+)", re.IGNORECASE)
+_TEMPORARY = re.compile(
+    r"CREATE\s+(?:LOCAL\s+)?TEMP(?:ORARY)?\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)\s*\(", re.IGNORECASE
+)
 
 
 def _refuse(source: str, name: str, type: SqlType) -> Value:
@@ -97,19 +99,39 @@ class Report:
         )
 
 
+def shares(reports: dict[str, Report]) -> list[str]:
+    """The figures as Markdown: of the statements that the interpreter is asked, how many it answered."""
+    lines = ["| script | statements | answered | share | different |", "|---|---:|---:|---:|---:|"]
+    total = Report()
+    for report in reports.values():
+        total.add(report)
+    for name, one in {**reports, "all": total}.items():
+        asked = one.same + len(one.differences) + sum(one.refused.values())
+        share = f"{one.same / asked:.0%}" if asked else "-"
+        lines.append(f"| {name} | {asked} | {one.same} | {share} | {len(one.differences)} |")
+    lines += ["", "| refused | statements |", "|---|---:|"]
+    lines += [f"| {construct} | {count} |" for construct, count in total.refused.most_common(60)]
+    return [*lines, *(f"DIFFERENT {text}" for text in total.differences)]
+
+
 class Script:
-    """One script's state: what of the server's schema the interpreter follows."""
+    """One script's state. The schema is what the server's catalogs say, as a recorder reads them (temporary tables: as
+    they were created), whenever a statement may have changed it."""
 
     def __init__(self, engine: Engine, connection: Any) -> None:
         self.engine = engine
         self.connection = connection
-        self.definitions: dict[str, list[str]] = {}
-        self.functions: dict[str, str] = {}
         self.report = Report()
-        dialect = Dialect("postgres", collation=engine.collation)
-        self.beside = Beside(engine, dialect, Catalog({}, {}))
+        version = (connection.info.server_version // 10_000,)
+        self.dialect = Dialect("postgres", collation=engine.collation, version=version)
+        self.beside = Beside(engine, self.dialect, Catalog({}, {}))
         self.beside.choose = _refuse
         self.escapes = False
+        self.temporary: dict[str, str] = {}
+        self._known: tuple[list[str], list[str]] = ([], [])
+        self._stale = True
+        self.refused = ""
+        self.another_role = False
 
     # --- the schema ---------------------------------------------------------------------------------------------
 
@@ -121,66 +143,36 @@ class Script:
                 for text in (f"CREATE TABLE {name} ({columns})", f"INSERT INTO {name} {rows}"):
                     answer = self.engine.run(text)
                     assert answer.error is None, answer.message
-                self._created(f"CREATE TABLE {name} ({columns})")
+
+    def _refresh(self) -> None:
+        """Take over the server's definitions, and rows where these are others than before."""
+        if not self._stale or self.another_role or self._failed():
+            return
+        self._stale = False
+        made = definitions(_AsIs(self.connection))
+        for name in list(self.temporary):
+            if self.engine.run(f"SELECT to_regclass('pg_temp.{name}')").rows == [(None,)]:
+                del self.temporary[name]  # its transaction was rolled back
+        # what a temporary table hides is not followed
+        schema = [text for text in made.schema if not _made_of(text, self.temporary)] + list(self.temporary.values())
+        if (schema, made.routines) == self._known:
+            self.beside.load()
+            return
+        self._known = schema, made.routines
+        try:
+            library = SqlLibrary(self.dialect, schema, made.routines)
+        except Unsupported as error:
+            self.refused = error.construct  # as of the audit, of which nothing is judged then
+            return
+        self.refused = ""
+        self.beside.library, self.beside.dialect, self.beside.catalog = library, library.dialect, library.catalog
         self.beside.load()
 
-    def _follow(self, name: str, texts: list[str]) -> bool:
-        """Take a table with these definitions into the catalog; False where they are not modelled."""
-        trial = {**self.definitions, name: texts}
-        try:
-            tables = read_schema([text for group in trial.values() for text in group], self.beside.dialect)
-        except SqlSemanticsError:
-            return False
-        self.definitions = trial
-        self._catalog(tables)
-        return True
-
-    def _catalog(self, tables: Any) -> None:
-        routines: dict[str, Any] = {}
-        kept: dict[str, str] = {}
-        for name, text in self.functions.items():
-            trial = {**kept, name: text}
-            try:
-                routines = read_procedures(list(trial.values()), tables, self.beside.dialect)
-            except SqlSemanticsError:
-                continue
-            kept = trial
-        self.beside.catalog = Catalog(tables, routines)
-
-    def _forget(self, name: str) -> None:
-        """No longer follow a table (or whatever cannot be read without it)."""
-        self.definitions.pop(name, None)
-        while True:
-            try:
-                tables = read_schema([t for group in self.definitions.values() for t in group], self.beside.dialect)
-            except SqlSemanticsError:
-                self.definitions.popitem()
-                continue
-            self._catalog(tables)
-            return
-
     def _created(self, sql: str) -> None:
-        if (found := _TABLE.match(sql)) is not None:
-            name = found.group(2).lower()
-            text = re.sub(r"^CREATE\s+TEMP(ORARY)?\s+", "CREATE ", sql, flags=re.IGNORECASE)
-            if not self._follow(name, [text]):
-                self._forget(name)
-        elif (found := _VIEW.match(sql)) is not None:
-            self._follow(found.group(1).lower(), [sql])
-        elif (found := _INDEX.match(sql)) is not None:
-            name = found.group(2).lower()
-            if name in self.definitions and not self._follow(name, [*self.definitions[name], sql]):
-                self._forget(name)
-        elif (found := _FUNCTION.match(sql)) is not None:
-            self.functions[found.group(1).lower()] = sql
-            self._catalog(self.beside.catalog.tables)
-        elif (found := _DROPPED.match(sql)) is not None:
-            for name in re.split(r"[\s,.]+", found.group(2).lower()):
-                self.functions.pop(name, None)
-                self._forget(name)
-        elif not re.match(r"TRUNCATE|COMMENT|CREATE\s+(TYPE|DOMAIN|SEQUENCE|ROLE|USER|OPERATOR)", sql, re.IGNORECASE):
-            for name in [name for name in self.definitions if re.search(rf"\b{name}\b", sql, re.IGNORECASE)]:
-                self._forget(name)
+        self._stale = True
+        found = _TEMPORARY.match(sql)
+        if found is not None:
+            self.temporary[found.group(1).lower()] = f"CREATE TABLE {sql[found.start(1) :]}"
 
     # --- statements -----------------------------------------------------------------------------------------------
 
@@ -199,11 +191,10 @@ class Script:
         if self.escapes and not _SESSION.match(sql):
             self.report.skipped += 1
             self.engine.run(sql)
-            if (found := _FUNCTION.match(sql)) is not None:
-                self.functions.pop(found.group(1).lower(), None)
-                self._catalog(self.beside.catalog.tables)
             self._resume(sql)
             return
+        if (role := _ROLE.match(sql)) is not None:
+            self.another_role = role.group(1) is not None
         if _VARIABLE.search(sql) or (_SESSION.match(sql) and re.match("COPY|LISTEN|NOTIFY", sql, re.IGNORECASE)):
             self.report.skipped += 1
             return
@@ -216,16 +207,23 @@ class Script:
             self.report.schema += 1
             if self.engine.run(sql).error is None:
                 self._created(sql)
-                self._resume(sql)
             return
+        self._refresh()
         if self._is_probe(sql):
             # what a probe answers is not judged
             self.report.refused["a probe"] += 1
             self.engine.run(sql)
             self._resume(sql)
             return
-        mentioned = [n for n in self.beside.catalog.tables if re.search(rf"\b{n}\b", sql, re.IGNORECASE)]
-        self.beside.watched = mentioned
+        if self.refused or self.another_role:
+            self.report.refused[self.refused or "another role, which may see other tables"] += 1
+            self.engine.run(sql)
+            self._resume(sql)
+            return
+        tables = self.beside.catalog.tables
+        self.beside.watched = [
+            name for name in tables if self.beside.catalog.triggers or re.search(rf"\b{name}\b", sql, re.IGNORECASE)
+        ]
         try:
             step = self.beside.step(sql)
         except Unsupported as error:  # from filling the view again
@@ -242,6 +240,8 @@ class Script:
             self._resume(sql)
         elif step.problem is not None and step.problem.startswith("the engine failed with 25"):
             self.report.skipped += 1  # a read-only transaction
+        elif step.problem is not None and "Composite:" in step.problem:
+            self.report.refused["a row, which the driver shows as a text"] += 1
         elif step.problem is not None:
             self.report.differences.append(f"{sql}\n    {step.problem}")
         else:
@@ -257,9 +257,24 @@ class Script:
 
     def _resume(self, sql: str) -> None:
         """Fill the view from the server where the statement may have changed something."""
+        if _CHANGES.match(sql):
+            self._stale = True
         if self._failed() or not (_CHANGES.match(sql) or not only_reads(sql) or re.search(r"\w+\s*\(", sql)):
             return
-        for name in list(self.beside.catalog.tables):
-            if self.engine.run(f"SELECT to_regclass('{name}')").rows == [(None,)]:
-                self._forget(name)  # a transaction was rolled back, and the table with it
-        self.beside.load()
+        self._stale = True
+        self._refresh()
+
+
+class _AsIs:
+    """The connection for `definitions`: texts with ``$1``."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def execute(self, text: bytes, params: tuple[object, ...] = ()) -> Any:
+        """Run one query."""
+        return psycopg.RawCursor(self.connection).execute(text, params)
+
+
+def _made_of(text: str, names: Iterable[str]) -> bool:
+    return any(re.search(rf"\b{name}\b", text, re.IGNORECASE) for name in names)

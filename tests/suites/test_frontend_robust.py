@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from sql_semantics.errors import SqlSemanticsError
-from sql_semantics.frontend import bind, read_procedures, read_schema
+from sql_semantics.frontend import bind, read_schema
+from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement, free_errors
 from sql_semantics.values.dialect import Dialect

@@ -22,8 +22,8 @@ from troubadour.formats import read_log
 from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
-from troubadour.replay import check
 from troubadour.replay.chain import check_chain
+from troubadour.replay.checker import check
 
 HERMITAGE = DATA / "isolation-runs" / "hermitage.jsonl.gz"
 PERMUTATIONS = DATA / "isolation-runs" / "postgres.jsonl.gz"

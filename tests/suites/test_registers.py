@@ -13,7 +13,7 @@ from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_of
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.verdict import Status
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 REGISTERS = DATA / "registers" / "registers.jsonl.gz"
 

@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.suites.files import DATA, entries_of
+from benchmarks.paper.bugs import bugs, log_of
 from troubadour.cli import main as command
 
-FILE = DATA / "sqlancer" / "bugs.jsonl.gz"
-DIALECTS = {"TiDB": "mysql", "DuckDB": "duckdb"}
 UNDECIDED = frozenset(
     {
         "duckdb-17",  # << with a negative count or number: the current DuckDB fails
@@ -27,39 +25,10 @@ UNDECIDED = frozenset(
     }
 )
 """May be refused by name; if so, for the right rows and for the wrong ones."""
-FAILED = {"duckdb-16": 1}
-"""The write that breaks a key, by its place among the writes."""
 
 
 def cases() -> list[Any]:
-    return [pytest.param(bug, id=bug["id"]) for bug in entries_of(FILE)]
-
-
-def log(bug: Any, rows: Any) -> str:
-    """The bug's statements as one session's transactions, the last with these rows."""
-    observed = bug["observations"][0]
-    texts = bug["statements"][: observed["statement_index0"]]
-    schema = [text for text in texts if text.upper().startswith("CREATE")]
-    lines: list[dict[str, Any]] = [
-        {
-            "format": "troubadour-log",
-            "version": 1,
-            "dialect": DIALECTS[bug["dbms"]],
-            "isolation": "strict-serializable",
-            "schema": schema,
-        }
-    ]
-    writes: list[dict[str, Any]] = [{"sql": text} for text in texts if text not in schema]
-    width = len(rows[0]) if rows else len((observed["right"] or observed["wrong"])[0])
-    read = {"sql": observed["sql"], "result": {"columns": [f"c{i}" for i in range(width)], "rows": rows}}
-    for number, statement in enumerate((*writes, read)):
-        line = {"id": number, "session": "a", "status": "committed", "start": 2 * number, "statements": [statement]}
-        if FAILED.get(bug["id"]) == number:
-            statement["error"] = {"sqlstate": "23505", "message": "duplicate key"}
-            lines.append({**line, "status": "aborted"})
-        else:
-            lines.append({**line, "commit": 2 * number + 1})
-    return "\n".join(json.dumps(line) for line in lines) + "\n"
+    return [pytest.param(bug, id=bug["id"]) for bug in bugs()]
 
 
 def verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> dict[str, Any]:
@@ -76,8 +45,8 @@ def test_right_rows_are_explained_and_wrong_ones_are_not(
     bug: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     observed = bug["observations"][0]
-    right = verdict(tmp_path, capsys, log(bug, observed["right"]))
-    wrong = verdict(tmp_path, capsys, log(bug, observed["wrong"]))
+    right = verdict(tmp_path, capsys, log_of(bug, observed["right"]))
+    wrong = verdict(tmp_path, capsys, log_of(bug, observed["wrong"]))
     if bug["id"] in UNDECIDED and right["verdict"] == wrong["verdict"] == "undecided":
         return
     assert right["verdict"] == "correct", right["reason"] or right["explanation"]

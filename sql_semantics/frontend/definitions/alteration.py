@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -36,6 +35,7 @@ from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.ir.walks.traverse import has_free
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written_table
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind, SqlType
@@ -188,6 +188,8 @@ def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
         position = ("position",) if dialect.rules.definitions.places_columns else ()
         add_column(definition, action, "exists", *position)
         column = definition.columns[-1]
+        if table.collation or any(one.type.collation for one in definition.columns):
+            raise Unsupported("ADD COLUMN beside a collation of a table or column")
         if dialect.rules.definitions.fills_added_columns and column.not_null and column.default is None:
             raise Unsupported(f"ADD COLUMN NOT NULL without a default in {dialect.name}")
     elif isinstance(action, exp.AddConstraint):
@@ -241,6 +243,8 @@ def _modified(done: Altered, action: Node, tables: dict[str, Table], dialect: Di
     definition = Definition(table.name, dialect)
     add_column(definition, action.this)
     column = definition.columns[0]
+    if table.collation or any(one.type.collation for one in (*table.columns, column)):
+        raise Unsupported("MODIFY COLUMN beside a collation of a table or column")
     before = table.columns[place := _position(table, action.args.get("rename_from") or action.this.this, dialect)]
     if definition.key_nodes or definition.checks or definition.references or definition.generated:
         raise Unsupported("MODIFY COLUMN with a constraint")

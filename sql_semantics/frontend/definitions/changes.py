@@ -9,7 +9,6 @@ know which statement stands in which scope: telling that takes knowing that none
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -34,6 +33,7 @@ from sql_semantics.ir.queries import BaseTable, OutputColumn, Query, Select, Sou
 from sql_semantics.ir.schema import Catalog, References, Table, TableColumn, Unique
 from sql_semantics.ir.statements import Insert
 from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 

@@ -7,8 +7,6 @@ a table exists.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -21,6 +19,7 @@ from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Func
 from sql_semantics.ir.queries import BaseTable, Query, Select
 from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.ir.statements import Insert
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEMPORAL_KINDS, Kind, SqlType
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -26,14 +25,17 @@ from sql_semantics.frontend.writes.identity import (
     numbered,
     rowid_column,
     serial_type,
+    without_rowid,
 )
 from sql_semantics.frontend.writes.references import bind_reference, parent_of, spell_reference
 from sql_semantics.frontend.writes.unmodelled import opaque_name, stored_value
 from sql_semantics.ir.expressions import Const, Free
 from sql_semantics.ir.schema import Catalog, Check, ForeignKey, SpelledKey, Table, TableColumn, Unique
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.text import TextRule, text_rule
-from sql_semantics.values.types import Kind, SqlType
+from sql_semantics.values.types import UNSIGNED_KINDS, ZEROFILL, Kind, SqlType
 
 _NO_EFFECT = (
     exp.AutoIncrementProperty,
@@ -66,7 +68,7 @@ def _spelled(nodes: Sequence[Node], dialect: Dialect) -> list[str]:
 class Definition:
     """A table while its definition is read. `checks`, and those of domains, which come first, wait until all columns
     are known. `lenient`: what is not modelled makes columns opaque and constraints `loose`, where it would else be
-    refused."""
+    refused. `collation` is that of its texts, where it is another than the log's."""
 
     name: str
     dialect: Dialect
@@ -82,6 +84,7 @@ class Definition:
     loose: list[str] = field(default_factory=list)
     hangs_on: list[str] = field(default_factory=list)
     indexes: list[tuple[str, ...]] = field(default_factory=list)
+    collation: str = ""
 
     @contextmanager
     def loosely(self) -> Iterator[None]:
@@ -124,18 +127,18 @@ def create_table(
     """CREATE TABLE into `tables`; foreign keys to tables that are not among them go to `waiting`. Raises SchemaError,
     Unsupported; where `lenient` fewer of the latter."""
     only(tree, "this", "kind", "exists", "properties")
-    properties = tree.args.get("properties")
+    properties, collation = tree.args.get("properties"), ""
     if properties is not None:
         only(properties, "expressions")
         for item in properties.expressions:
-            if not isinstance(item, _NO_EFFECT):
-                raise Unsupported(f"table option {item.key.upper().removesuffix('PROPERTY')}")
-        _check_collation(properties.expressions, dialect)
+            if not isinstance(item, _NO_EFFECT) and not _is_storage(item, dialect):
+                raise Unsupported(f"table option {item.key.upper().removesuffix('PROPERTY') or item.name.upper()}")
+        collation = _table_collation(properties.expressions, dialect)
     body = tree.this
     if not isinstance(body, exp.Schema):
         raise Unsupported("CREATE TABLE without a column list")
     only(body, "this", "expressions")
-    definition = Definition(table_name(body.this, dialect), dialect, lenient=lenient)
+    definition = Definition(table_name(body.this, dialect), dialect, lenient=lenient, collation=collation)
     if definition.name in tables:
         if tree.args.get("exists"):
             return
@@ -149,22 +152,54 @@ def create_table(
     tables[definition.name] = finish(definition, tables, text, waiting=waiting)
 
 
-def _check_collation(properties: Sequence[Node], dialect: Dialect) -> None:
-    """A table's texts compare as the log's settings say, or the table is refused: a character set brings its own
-    default collation, which ignores case (MySQL 10.3.3)."""
-    collation = (dialect.collation or "").lower()
+_STORAGE = pattern(
+    r"(?:toast\.)?(?:fillfactor|autovacuum_\w+|log_autovacuum_\w+|vacuum_\w+|parallel_workers|toast_tuple_target)"
+)
+
+
+def _is_storage(item: Node, dialect: Dialect) -> bool:
+    """Whether it is a storage parameter, which says how rows are kept (PostgreSQL CREATE TABLE)."""
+    if not dialect.rules.definitions.storage_parameters or type(item) is not exp.Property:
+        return False
+    return _STORAGE.fullmatch(item.this.name if isinstance(item.this, Node) else str(item.this)) is not None
+
+
+def _table_collation(properties: Sequence[Node], dialect: Dialect) -> str:
+    """The collation of a table's texts that tell none; "" for the log's (MySQL 10.3.3)."""
     own = next((item for item in properties if isinstance(item, exp.CollateProperty)), None)
-    if own is not None:
-        name = own.this.name if isinstance(own.this, Node) else str(own.this)
-        if not dialect.rules.definitions.table_collations or name.lower() != collation:
-            raise Unsupported("COLLATE of a table")
-        return
     charset = next((item for item in properties if isinstance(item, exp.CharacterSetProperty)), None)
-    if charset is None:
-        return
-    name = charset.this.name if isinstance(charset.this, Node) else str(charset.this)
-    if (collation and not collation.endswith("_ci")) or name.lower() == "binary":
-        raise Unsupported("CHARACTER SET of a table beside a collation that does not ignore case")
+    if not dialect.rules.definitions.table_collations:
+        if own is not None:
+            raise Unsupported("COLLATE of a table")
+        return ""
+    return own_collation(_word(own), _word(charset), dialect)
+
+
+def _word(node: Node | None) -> str | None:
+    """The name in a property or constraint."""
+    if node is None:
+        return None
+    return node.this.name if isinstance(node.this, Node) else str(node.this)
+
+
+def own_collation(name: str | None, charset: str | None, dialect: Dialect) -> str:
+    """The collation of texts of this name or character set, "" for the log's. A character set brings its own default,
+    which ignores case. Raises Unsupported for one whose texts are bytes."""
+    log, found = (dialect.collation or "").lower(), (name or "").lower()
+    if "binary" in (found, (charset or "").lower()):
+        raise Unsupported("texts that are bytes")
+    if not found and charset is not None and log:
+        found = _default_of(charset.lower(), dialect)
+    return "" if found == log else found
+
+
+def _default_of(charset: str, dialect: Dialect) -> str:
+    """The collation of a character set that none is named for (MySQL 10.2; MariaDB before 11.2, which can be told
+    another); a name of its own where the product is not known."""
+    mariadb = dialect.product == "mariadb" and dialect.version is not None and dialect.version < (11, 2)
+    if charset == "utf8mb4" and (mariadb or dialect.product == "mysql"):
+        return "utf8mb4_general_ci" if mariadb else "utf8mb4_0900_ai_ci"
+    return f"{charset}_default_ci"
 
 
 def finish(
@@ -186,7 +221,7 @@ def finish(
         definition.keys.append(Unique(key_name, positions, primary, nulls_equal))
     if sum(key.primary for key in definition.keys) > 1:
         raise SchemaError(f"table {name!r} has two primary keys")
-    not_null = dialect.rules.definitions.primary_keys_are_not_null
+    not_null = dialect.rules.definitions.primary_keys_are_not_null or without_rowid(text, dialect)
     for key in definition.keys:
         for place in key.columns if key.primary and not_null else ():
             definition.columns[place] = replace(definition.columns[place], not_null=True)
@@ -199,7 +234,7 @@ def finish(
     elif definition.autoincrement:
         raise SchemaError(f"AUTOINCREMENT of table {name!r} is only allowed on an INTEGER PRIMARY KEY")
     keys = _told_apart(sorted(definition.keys, key=lambda key: not key.primary), definition)
-    table = Table(name, tuple(definition.columns), tuple(keys))
+    table = Table(name, tuple(definition.columns), tuple(keys), collation=definition.collation)
     context = Context(Catalog({name: table}), dialect, Parameters.none())
     scope = Scope()
     scope.add(name, table, dialect)
@@ -299,7 +334,13 @@ def add_column(definition: Definition, node: Node, *also: str) -> None:
     definition.columns.append(column)
     if domain is not None:
         _add_domain(definition, place, domain, node.this)
-    for constraint in node.args.get("constraints") or ():
+    constraints = node.args.get("constraints") or []
+    if dialect.rules.definitions.table_collations:
+        try:
+            constraints = _collated(definition, place, constraints)
+        except Unsupported as error:
+            _leave_open(definition, place, error)
+    for constraint in constraints:
         try:
             _add_to_column(definition, place, constraint)
         except Unsupported as error:
@@ -308,6 +349,32 @@ def add_column(definition: Definition, node: Node, *also: str) -> None:
                     raise
             else:
                 _leave_open(definition, place, error)
+
+
+def _collated(definition: Definition, place: int, constraints: Sequence[Node]) -> list[Node]:
+    """Give a column of texts its collation, and one of numbers the zeros that it is written with; the constraints that
+    do not tell that."""
+    told = {type(kind): kind for item in constraints if isinstance(kind := item.args.get("kind"), _COLLATIONS)}
+    column = definition.columns[place]
+    if column.type.kind in UNSIGNED_KINDS and any(map(_fills_zeros, constraints)):
+        definition.columns[place] = replace(column, type=replace(column.type, name=ZEROFILL))
+        constraints = [item for item in constraints if not _fills_zeros(item)]
+    elif column.type.kind in (Kind.TEXT, Kind.ENUM):
+        collate, charset = (_word(told.get(kind)) for kind in _COLLATIONS)
+        own = definition.collation
+        if told:
+            own = own_collation(collate, charset, definition.dialect)
+        definition.columns[place] = replace(column, type=replace(column.type, collation=own))
+    elif told:
+        raise Unsupported(f"COLLATE of a column of type {column.type}")
+    return [item for item in constraints if not isinstance(item.args.get("kind"), _COLLATIONS)]
+
+
+def _fills_zeros(constraint: Node) -> bool:
+    return isinstance(constraint.args.get("kind"), exp.ZeroFillColumnConstraint)
+
+
+_COLLATIONS = (exp.CollateColumnConstraint, exp.CharacterSetColumnConstraint)
 
 
 def _add_domain(definition: Definition, place: int, domain: NamedType, column: exp.Identifier) -> None:

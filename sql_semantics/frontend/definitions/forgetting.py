@@ -8,11 +8,11 @@ well, and are named. Does not know which columns are chosen, nor why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from sql_semantics.frontend.queries.grouping import columns_of
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.schema import Table, TableColumn
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.types import Kind, SqlType
 
 

@@ -17,13 +17,14 @@ from sqlglot import Token, TokenType, exp
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.dialects import check_field, fold_column, named_of, sql_type
 from sql_semantics.frontend.text.syntax import only, parse_one, tokens_of
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.families.enums import EnumFamily
 from sql_semantics.values.identifiers import folded
 from sql_semantics.values.types import Kind, SqlType
 
-_DEFINES = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE|ALTER)\s+(?:TYPE|DOMAIN)\b", re.IGNORECASE | re.DOTALL)
+_DEFINES = pattern(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE|ALTER)\s+(?:TYPE|DOMAIN)\b", re.IGNORECASE | re.DOTALL)
 
 
 def defines_type(text: str, dialect: Dialect) -> bool:

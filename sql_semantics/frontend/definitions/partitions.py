@@ -8,7 +8,6 @@ statements.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -22,6 +21,7 @@ from sql_semantics.frontend.queries.compound import bind_query
 from sql_semantics.frontend.text.dialects import fold_column
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.dialect import Dialect
 
 _STRATEGIES = ("RANGE", "LIST", "HASH")

@@ -44,6 +44,7 @@ from sql_semantics.frontend.text.syntax import Node, name_of, parse_one, unsuppo
 from sql_semantics.frontend.writes.identity import check_sequence
 from sql_semantics.frontend.writes.references import look_up_references
 from sql_semantics.ir.schema import Table
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
 
 _STATEMENTS = (exp.DDL, exp.DML, exp.Command, exp.Alter, exp.Drop, exp.Comment, exp.Set, exp.Query)
@@ -125,7 +126,7 @@ def _without_refused(table: Table, tables: Mapping[str, Table]) -> Table:
     )
 
 
-_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b", re.IGNORECASE)
+_VIRTUAL = pattern(r"\s*CREATE\s+VIRTUAL\s+TABLE\b", re.IGNORECASE)
 
 
 def _refuse_shadows(texts: Sequence[str], tables: dict[str, Table], dialect: Dialect) -> None:

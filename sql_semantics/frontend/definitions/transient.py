@@ -31,13 +31,14 @@ from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Def
 from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.queries import BaseTable, Derived, Query
 from sql_semantics.ir.schema import Catalog, Table, TableColumn, Unique
-from sql_semantics.ir.statements import Insert
+from sql_semantics.ir.statements import Insert, NoEffect
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import INT
 
-_DEFINES = re.compile(r"\s*(CREATE|DROP)\b", re.IGNORECASE)
-_TABLE = re.compile(r"\s*(CREATE(\s+TEMP(ORARY)?)?|DROP)\s+(TABLE|VIEW)\b", re.IGNORECASE)
-_COMPLETES = re.compile(r"\s*(CREATE\s+UNIQUE\s+INDEX|ALTER\s+TABLE)\b", re.IGNORECASE)
+_DEFINES = pattern(r"\s*(CREATE|DROP)\b", re.IGNORECASE)
+_TABLE = pattern(r"\s*(CREATE(\s+TEMP(ORARY)?)?|DROP)\s+(TABLE|VIEW)\b", re.IGNORECASE)
+_COMPLETES = pattern(r"\s*(CREATE\s+UNIQUE\s+INDEX|ALTER\s+TABLE)\b", re.IGNORECASE)
 _NUMBERING = frozenset({"nextval", "auto", "rowid"})
 
 
@@ -90,6 +91,8 @@ def read_definitions(
         if len(again) == len(waiting):
             again = [(text,) for run in again for text in run] if any(len(run) > 1 for run in again) else []
         waiting = again
+    standing = tables.keys() - dropped
+    differing -= standing  # IF NOT EXISTS does nothing, and without it CREATE fails
     look_up_references(found, dialect)
     names = [name for name in found if name in dropped or name not in tables]
     found |= {name: Table(name, (), refused=why) for name, why in unread.items() if name not in found}
@@ -248,8 +251,14 @@ def _created(tree: exp.Create, tables: Mapping[str, Table], dialect: Dialect, te
     return others[name]
 
 
-def bind_definition(text: str, context: Context) -> Definition | None:
-    """The statement, or None for a text that is no CREATE or DROP. Raises Unsupported, UnknownTable."""
+def bind_definition(text: str, context: Context) -> Definition | NoEffect | None:
+    """The statement, or None for a text that is no CREATE or DROP. Raises Unsupported, UnknownTable, and SqlError for
+    what there is already."""
+    repeats = context.catalog.repeats.get(text.strip())
+    if repeats is not None and not context.in_procedure:
+        if repeats:
+            raise SqlError(repeats, "it is there already")
+        return NoEffect("a definition of what there is already")
     change = context.catalog.changes.get(text.strip())
     if isinstance(change, str):
         raise Unsupported(change)

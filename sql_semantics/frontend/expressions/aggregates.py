@@ -8,6 +8,7 @@ it in its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -15,19 +16,40 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.directions import direction
 from sql_semantics.frontend.expressions.functions import as_text
-from sql_semantics.frontend.expressions.json_functions import shown
+from sql_semantics.frontend.expressions.json_functions import shown, whole_row
 from sql_semantics.frontend.queries.grouping import columns_of
-from sql_semantics.frontend.text.dialects import array_of
+from sql_semantics.frontend.text.dialects import array_of, fold_column
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import aggregate_type
-from sql_semantics.frontend.types.coerce import as_value, is_loose, mismatch, refuse_unmodelled, settle, settle_alone
+from sql_semantics.frontend.types.coerce import (
+    as_value,
+    cast,
+    is_loose,
+    mismatch,
+    refuse_unmodelled,
+    settle,
+    settle_alone,
+)
+from sql_semantics.frontend.types.collation import with_collation
 from sql_semantics.frontend.types.comparison import check_identity, has_more_digits, sorted_digits
 from sql_semantics.ir.expressions import Binary, Case, Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
 from sql_semantics.ir.walks.correlation import reads_outside
 from sql_semantics.ir.walks.traverse import can_raise, children, outer_reads, walk
 from sql_semantics.values.families.json_making import key_of
-from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, JSON, JSONB, NUMBER_KINDS, TEXT, Kind
+from sql_semantics.values.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT_KINDS,
+    INT,
+    INTEGER_KINDS,
+    JSON,
+    JSONB,
+    NUMBER_KINDS,
+    TEXT,
+    Kind,
+)
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
@@ -36,7 +58,14 @@ FUNCTIONS: Mapping[type[Node], str] = {
     exp.Count: "count", exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg",
     exp.LogicalAnd: "bool_and", exp.LogicalOr: "bool_or", exp.GroupConcat: "string_agg",
     exp.ArrayAgg: "array_agg", exp.JSONArrayAgg: "json_agg", exp.JSONObjectAgg: "json_object_agg",
-    exp.JSONBObjectAgg: "jsonb_object_agg",
+    exp.JSONBObjectAgg: "jsonb_object_agg", exp.Median: "median",
+}  # fmt: skip
+_SPREADS: Mapping[type[Node], str] = {
+    exp.Variance: "var_samp", exp.VariancePop: "var_pop", exp.Stddev: "stddev_samp", exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+}  # fmt: skip
+_ORDERED_SETS: Mapping[type[Node], str] = {
+    exp.PercentileCont: "percentile_cont", exp.PercentileDisc: "percentile_disc", exp.Mode: "mode",
 }  # fmt: skip
 
 
@@ -46,7 +75,12 @@ def is_aggregate(node: Node, binder: Binder) -> bool:
         node = node.this
     if isinstance(node, exp.Anonymous):
         return _named(node, binder) is not None
-    return type(node) in FUNCTIONS
+    return type(node) in FUNCTIONS or _is_statistic(node, binder)
+
+
+def _is_statistic(node: Node, binder: Binder) -> bool:
+    known = type(node) in _SPREADS or (isinstance(node, exp.WithinGroup) and type(node.this) in _ORDERED_SETS)
+    return known and binder.context.dialect.rules.expressions.has_statistics
 
 
 def _named(node: Node, binder: Binder) -> str | None:
@@ -113,6 +147,8 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
         only(where, "this")
         condition = inner.condition(where.this)
         node = node.this
+    if isinstance(node, exp.WithinGroup) and _is_statistic(node, inner):
+        return _ordered_set(node, condition, inner)
     function, argument, more = _call(node, inner)
     if function.startswith("json") and not rules.lists_values:
         raise unsupported(node)
@@ -138,6 +174,8 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
         return Aggregate("count_star", (), False, BIGINT, condition)
     if not items or any(item is None or isinstance(item, exp.Star) for item in items):
         raise unsupported(node)
+    if function == "count" and not distinct and not order and len(items) == 1 and _is_row(items[0], inner):
+        return Aggregate("count_star", (), False, BIGINT, condition)
     bound = [inner.expr(item) for item in items]
     computed = any(can_raise(item) and not _may_be_null(item) for item in bound)
     if rules.counts_unseen and function == "count" and computed:
@@ -159,6 +197,18 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
     return _of_one(function, bound[0], distinct, condition, order, inner)
 
 
+def _is_row(node: Node, inner: Binder) -> bool:
+    """Whether it is the name of a FROM item that stands for its row, which is never NULL itself, whatever is in it."""
+    if not inner.context.dialect.rules.expressions.has_rows or not isinstance(node, exp.Column):
+        return False
+    name = fold_column(node.this, inner.context.dialect) if isinstance(node.this, exp.Identifier) else ""
+    table = inner.scope.table(name) if not node.args.get("table") else None
+    if table is None or table.extended or name in inner.context.variables or name in inner.context.refused:
+        return False
+    composite = table.row is None or table.row.kind is Kind.COMPOSITE
+    return composite and not inner.scope.unqualified(name)
+
+
 def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
     """The function, its (last) argument and, for string_agg, the delimiter, for an object of JSON the keys."""
     if isinstance(node, exp.Anonymous):
@@ -168,8 +218,8 @@ def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
             return "count", exp.Star(), None
         if function is None or function == "count_star" or len(node.expressions) != 1:
             raise unsupported(node)
-        return function, node.expressions[0], None
-    known = FUNCTIONS.get(type(node))
+        return function, whole_row(inner, node.expressions[0]), None
+    known = FUNCTIONS.get(type(node)) or (_SPREADS.get(type(node)) if _is_statistic(node, inner) else None)
     if known is None:
         raise unsupported(node, "an aggregate's place")
     if isinstance(node, exp.GroupConcat):
@@ -184,7 +234,7 @@ def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
         only(node, "this", "expression")
         return known, node.expression, node.this
     only(node, "this", "big_int")
-    return known, node.this, None
+    return known, whole_row(inner, node.this) if isinstance(node, exp.JSONArrayAgg) else node.this, None
 
 
 def _order_key(item: Node, inner: Binder) -> OrderKey:
@@ -216,15 +266,21 @@ def _of_one(
         if bound.type.kind is not Kind.BOOLEAN:
             raise mismatch(f"function {function}({bound.type}) does not exist", context.dialect)
         return Aggregate(function, (bound,), distinct, BOOLEAN, condition, order)
-    if is_loose(bound) and function in ("sum", "avg", "total"):
+    if is_loose(bound) and function in ("sum", "avg", "total", "median"):
         raise Unsupported(f"{function.upper()} of an untyped value")
     operand = settle_alone(as_value(bound, context), context)
     if function == "total":
         if operand.type.kind not in NUMBER_KINDS:
             raise Unsupported(f"total({operand.type})")
         return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
+    if function == "median":
+        if operand.type.kind not in INTEGER_KINDS | {Kind.DOUBLE}:
+            raise Unsupported(f"median({operand.type})")
+        return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
     if distinct:
         operand = sorted_digits(operand, context)
+    if function in _SPREADS.values() and operand.type.kind in FLOAT_KINDS:
+        raise Unsupported(f"function {function}() of {operand.type}")  # its last digits hang on the order of the rows
     operand, result = aggregate_type(function, operand, context.dialect)
     shows = context.dialect.rules.types.computed_digits_show
     if shows and function in ("sum", "avg") and has_more_digits(operand):
@@ -273,7 +329,36 @@ def _string_agg(
         raise Unsupported("string_agg with a delimiter that is not a constant")
     if isinstance(separator, Const) and separator.value is None and not rules.null_delimiters:
         raise Unsupported("string_agg with a NULL delimiter")
-    return Aggregate("string_agg", (as_text(value), separator), distinct, TEXT, condition, order)
+    joined = with_collation(Function("concat", (as_text(value),), TEXT), context.dialect).type
+    return Aggregate("string_agg", (as_text(value), separator), distinct, joined, condition, order)
+
+
+def _ordered_set(node: Node, condition: Expr | None, inner: Binder) -> Aggregate:
+    """``percentile_disc(fraction) WITHIN GROUP (ORDER BY value)`` and its kin. Raises Unsupported for several values,
+    or fractions that are no constant."""
+    only(node, "this", "expression")
+    function, context = _ORDERED_SETS[type(node.this)], inner.context
+    only(node.this, *(() if function == "mode" else ("this",)))
+    order = node.expression
+    if not isinstance(order, exp.Order) or len(order.expressions) != 1:
+        raise unsupported(node)
+    only(order, "expressions")
+    key = _order_key(order.expressions[0], inner)
+    assert key.expression is not None
+    value = settle_alone(key.expression, context)
+    check_identity([value], context, "ordering")
+    refuse_unmodelled((value.type,))
+    if function == "percentile_cont":
+        if value.type.kind not in NUMBER_KINDS:
+            raise Unsupported(f"percentile_cont() of {value.type}")
+        value = cast(value, DOUBLE)
+    key = replace(key, expression=value)
+    if function == "mode":
+        return Aggregate(function, (value,), False, value.type, condition, (key,))
+    fraction = settle(inner.value(node.this.this), DOUBLE, context)
+    if not isinstance(fraction, Const | Param) or fraction.type.kind not in NUMBER_KINDS:
+        raise Unsupported(f"{function}() of another fraction than a constant")
+    return Aggregate(function, (value, cast(fraction, DOUBLE)), False, value.type, condition, (key,))
 
 
 def _listed(
@@ -313,8 +398,16 @@ def _grouping(binder: Binder, node: Node) -> Expr:
     return _placed(bound, binder.aggregates)
 
 
+def _statistic(binder: Binder, node: Node) -> Expr:
+    if not _is_statistic(node, binder):
+        raise unsupported(node)
+    return aggregate(binder, node)
+
+
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.Filter: aggregate,
     exp.Grouping: _grouping,
+    exp.WithinGroup: _statistic,
+    **dict.fromkeys(_SPREADS, _statistic),
     **dict.fromkeys(FUNCTIONS, aggregate),
 }

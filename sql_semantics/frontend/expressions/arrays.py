@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.expressions.jsons import contained
-from sql_semantics.frontend.text.dialects import array_of, cast_type
+from sql_semantics.frontend.text.dialects import array_of, cast_type, fold_column
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import (
     LISTED,
@@ -26,6 +26,7 @@ from sql_semantics.frontend.types.coerce import (
 )
 from sql_semantics.frontend.types.comparison import comparable, in_list
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, IsNull
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.array_text import read_array
 from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import BOOLEAN, EXACT_KINDS, INT, TEXT, Kind, SqlType
@@ -45,6 +46,10 @@ def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool)
     if not binder.context.dialect.rules.expressions.has_arrays:
         raise Unsupported("arrays")
     array = cast_once(array)
+    query = _query_of(array)
+    if query is not None:
+        quantified = (exp.All if every else exp.Any)(this=exp.Subquery(this=query.copy()))
+        return binder.expr(_QUANTIFIERS[op](this=operand, expression=quantified))
     if not is_written_out(array):
         return _with_value(binder, op, operand, array, every)
     if is_text_array(binder, array):
@@ -207,6 +212,9 @@ def _array(binder: Binder, node: Node) -> Expr:
     context = binder.context
     if not context.dialect.rules.expressions.has_arrays:
         raise unsupported(node)
+    query = _query_of(node)
+    if query is not None:
+        return _of_query(binder, query)
     if any(isinstance(item, exp.Query | exp.Array) for item in node.expressions):
         raise Unsupported("an array of a query, or of several dimensions")
     if not node.expressions:
@@ -215,20 +223,85 @@ def _array(binder: Binder, node: Node) -> Expr:
     return Function(LISTED, tuple(settle_alone(item, context) for item in items), array_of(base(of)))
 
 
+def _query_of(array: Node) -> exp.Query | None:
+    """The query of ``ARRAY(SELECT ...)``; None for another array."""
+    if not isinstance(array, exp.Array) or len(array.expressions) != 1:
+        return None
+    query = array.expressions[0]
+    return query if isinstance(query, exp.Query) else None
+
+
+def _of_query(binder: Binder, query: exp.Query) -> Expr:
+    """The array of a query's rows (4.2.12), which without any is empty, and not NULL."""
+    if len(query.selects) != 1 or isinstance(query.selects[0], exp.Star):
+        raise Unsupported("an array of a query of several columns")
+    query = query.copy()
+    shown, order = query.selects[0], query.args.get("order")
+    columns, keys = ["array_item_"], []
+    for item in order.expressions if order is not None else ():
+        column = columns[0]
+        if not _is_shown(item.this, shown, binder.context.dialect):
+            if not isinstance(query, exp.Select) or query.args.get("distinct") is not None:
+                raise Unsupported("an array of a query that is ordered by something else")
+            column = f"array_key_{len(columns)}"
+            columns.append(column)
+            query.append("expressions", exp.Alias(this=item.this.copy(), alias=exp.to_identifier(column)))
+        ordered = item.copy()
+        ordered.set("this", _named(column))
+        keys.append(ordered)
+    alias = exp.TableAlias(this=exp.to_identifier(_ROWS), columns=[exp.to_identifier(column) for column in columns])
+    listed: exp.Expr = _named(columns[0])
+    if keys:
+        listed = exp.Order(this=listed, expressions=keys)
+    rows = exp.From(this=exp.Subquery(this=query, alias=alias))
+    found = binder.expr(exp.Subquery(this=exp.Select(expressions=[exp.ArrayAgg(this=listed)], from_=rows)))
+    return Function("coalesce", (found, Function(LISTED, (), found.type)), found.type)
+
+
+def _is_shown(key: Node, shown: exp.Expr, dialect: Dialect) -> bool:
+    """Whether a key of ORDER BY is the column that the query shows: by its place, its name or what it is."""
+    from sql_semantics.frontend.queries.query import output_name  # queries have expressions
+
+    bare = isinstance(key, exp.Column) and key.args.get("table") is None and isinstance(key.this, exp.Identifier)
+    named = bare and fold_column(key.this, dialect) == output_name(shown, dialect)
+    return named or str(key) in ("1", str(shown.unalias()))
+
+
+_ROWS = "array_rows_"
+
+
+def _named(column: str) -> exp.Column:
+    return exp.Column(this=exp.to_identifier(column), table=exp.to_identifier(_ROWS))
+
+
 def _item(binder: Binder, node: Node) -> Expr:
     """``array[1]``; the parser has mostly made the place one from 0."""
     only(node, "this", "expressions", "offset", "safe")
     value = binder.typed(node.this)
     if value.type.kind is not Kind.ARRAY or len(node.expressions) != 1:
         raise unsupported(node)
-    place = node.expressions[0]
+    given = place = node.expressions[0]
     sign = 1
     if isinstance(place, exp.Neg):
         place, sign = place.this, -1
     if not isinstance(place, exp.Literal) or place.is_string or not str(place.this).isdigit():
-        raise Unsupported("an array's item at a computed place")
+        return Function("array item", (value, _computed_place(binder, given, node.this)), item_of(value))
     written = sign * int(str(place.this)) + _is_from_zero(node.this)
     return Function("array item", (value, Const(written, INT)), item_of(value))
+
+
+def _computed_place(binder: Binder, place: Node, array: Node) -> Expr:
+    """A place that is no number: from 0 where the parser knew it to be an integer, which it does not tell."""
+    moved = _is_from_zero(array) and place.type is None
+    if moved:
+        less = isinstance(place, exp.Add) and place.expression == exp.Neg(this=exp.Literal.number(1))
+        if not less:
+            raise Unsupported("an array's item at a computed place")
+        place = place.this
+    found = settle(binder.value(place), INT, binder.context)
+    if found.type.kind not in (Kind.INT, Kind.SMALLINT):
+        raise Unsupported(f"an array's item at a place of type {found.type}")
+    return found
 
 
 def _is_from_zero(array: Node) -> bool:

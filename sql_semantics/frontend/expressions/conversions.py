@@ -18,7 +18,10 @@ from sql_semantics.frontend.text.dialects import cast_type
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.castability import castable
 from sql_semantics.frontend.types.coerce import as_value, cast, is_list, is_loose, mismatch, settle, settle_alone
+from sql_semantics.frontend.types.collation import COLLATE, derived, of_connection
+from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import Binary, Cast, Const, Expr, Function, Param
+from sql_semantics.records import replace
 from sql_semantics.values.dates.temporal import parse_interval
 from sql_semantics.values.types import (
     BIGINT,
@@ -73,7 +76,8 @@ def _cast(binder: Binder, node: Node) -> Expr:
     source = operand.type
     if target == SQLITE_NUMBER and source.kind is Kind.BIGINT:
         return Cast(operand, BIGINT)  # a number stays as it is
-    if source == target and not (dialect.types_by_value and target.kind is Kind.DOUBLE):
+    recollated = target.kind is Kind.TEXT and dialect.rules.definitions.table_collations
+    if source == target and not recollated and not (dialect.types_by_value and target.kind is Kind.DOUBLE):
         return operand
     if source.padded and target.kind is Kind.BYTES:
         raise Unsupported(f"cast of {source} to {target}, which sees its padding")
@@ -89,6 +93,8 @@ def _cast(binder: Binder, node: Node) -> Expr:
         operand = Function("leading real", (operand,), DOUBLE)  # and a CAST around it, which gives it its affinity
     if target.kind is Kind.TEXT and (source == SQLITE_JSON or source.kind is Kind.ANY):
         target = SQLITE_JSON  # what is JSON stays that
+    if recollated:
+        target = replace(target, collation=of_connection(dialect))
     return Cast(operand, target)
 
 
@@ -152,6 +158,22 @@ def _interval(binder: Binder, node: Node) -> Expr:
     return Const(parse_interval(text), INTERVAL)
 
 
+def _collate(binder: Binder, node: Node) -> Expr:
+    """A text under another collation of the characters that it is in (MySQL 10.8.1)."""
+    only(node, "this", "expression")
+    context = binder.context
+    if not context.dialect.rules.definitions.table_collations:
+        raise unsupported(node)
+    operand = settle_alone(as_value(binder.expr(node.this), context), context)
+    if operand.type.kind is not Kind.TEXT:
+        raise Unsupported(f"COLLATE of {operand.type}")
+    _, given = derived(operand, context.dialect)
+    name = node.expression.name.lower()
+    if not all(one.startswith("utf8mb4_") for one in (name, given or context.dialect.collation or name)):
+        raise Unsupported("COLLATE of texts in other characters than utf8mb4")
+    return call_function(COLLATE, [operand], context, replace(TEXT, collation=name))
+
+
 def _hexadecimal(binder: Binder, node: Node) -> Expr:
     only(node, "this")
     digits = str(node.this)
@@ -162,6 +184,7 @@ def _hexadecimal(binder: Binder, node: Node) -> Expr:
 
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.Cast: _cast,
+    exp.Collate: _collate,
     exp.DPipe: _concatenation,
     exp.Interval: _interval,
     exp.HexString: _hexadecimal,

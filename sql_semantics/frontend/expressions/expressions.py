@@ -6,7 +6,6 @@ Aggregates become `Column`s with a negative index, -1 - i for aggregate i; `grou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -44,6 +43,7 @@ from sql_semantics.frontend.types.coerce import (
     text_number,
     unify,
 )
+from sql_semantics.frontend.types.collation import jointly, with_collation
 from sql_semantics.frontend.types.comparison import comparable
 from sql_semantics.ir.expressions import (
     Binary,
@@ -55,6 +55,7 @@ from sql_semantics.ir.expressions import (
     Function,
 )
 from sql_semantics.ir.queries import Aggregate
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.types import (
     BOOLEAN,
     INT,
@@ -101,7 +102,7 @@ class Binder:
         not modelled."""
         handler = _HANDLERS.get(type(node))
         if handler is not None:
-            return handler(self, node)
+            return with_collation(handler(self, node), self.context.dialect)
         if isinstance(node, (exp.Any, exp.All)):
             raise Unsupported(f"operator {node.key.upper()} in {self.clause}")
         raise unsupported(node)
@@ -255,15 +256,21 @@ def _case(binder: Binder, node: Node) -> Expr:
             raise Unsupported("CASE of an untyped literal")
         subject = exp.Cast(this=subject, to=exp.DataType.build("text", dialect="postgres"))
     conditions: list[Expr] = []
+    given: list[Expr] = []
+    compared: list[Expr] = []
     results: list[Node] = []
     for branch in node.args["ifs"]:
         only(branch, "this", "true")
         if subject is None:
             conditions.append(binder.condition(branch.this))
         else:
-            left, right = comparable(binder.expr(subject), binder.expr(branch.this), binder.context, "=")
-            conditions.append(Binary("=", left, right, BOOLEAN))
+            one, other = binder.expr(subject), binder.expr(branch.this)
+            given += (one, other)
+            compared += comparable(one, other, binder.context, "=")
         results.append(branch.args["true"])
+    compared = jointly(given, compared, binder.context)
+    pairs = zip(compared[::2], compared[1::2], strict=True)
+    conditions += [Binary("=", left, right, BOOLEAN) for left, right in pairs]
     default = node.args.get("default")
     return case(binder, conditions, [binder.expr(item) for item in results],
                 null() if default is None else binder.expr(default))  # fmt: skip

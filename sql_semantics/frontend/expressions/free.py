@@ -6,6 +6,7 @@ volatile has a new value per call, so it is taken only where the number of calls
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ from sqlglot import exp
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.names.schemas import in_schema
 from sql_semantics.frontend.text.syntax import Node, name_of, only, unsupported
-from sql_semantics.ir.expressions import Cast, Free
+from sql_semantics.frontend.types.overloads import call_function
+from sql_semantics.ir.expressions import Cast, Expr, Free
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BIGINT, DOUBLE, INT, TEXT, Kind, SqlType
 
@@ -38,6 +41,11 @@ def sequence_name(text: str, dialect: Dialect) -> str:
     if last[:1] == '"' and last[-1:] == '"' and len(last) > 1:
         return last[1:-1].replace('""', '"')
     return last.lower()
+
+
+def is_random(node: Node) -> bool:
+    """Whether it is a call of the product's random numbers that tells nothing of which."""
+    return isinstance(node, exp.Rand) and not any(node.args.values())
 
 
 def _sequence(binder: Binder, node: Node) -> str:
@@ -133,7 +141,7 @@ def _counted(binder: Binder, node: Node) -> Free:
     return Free("random", "", BIGINT)
 
 
-def _moment(source: str, kind: Kind, precision: int | None = None) -> Callable[[Binder, Node], Free]:
+def _moment(source: str, kind: Kind, precision: int | None = None) -> Callable[[Binder, Node], Expr]:
     """A function without arguments (but for a precision) that tells the time."""
 
     def bind(binder: Binder, node: Node) -> Free:
@@ -160,8 +168,8 @@ def _moment(source: str, kind: Kind, precision: int | None = None) -> Callable[[
     return bind
 
 
-def _by_dialect(found: Mapping[str, Callable[[Binder, Node], Free]]) -> Callable[[Binder, Node], Free]:
-    def bind(binder: Binder, node: Node) -> Free:
+def _by_dialect(found: Mapping[str, Callable[[Binder, Node], Expr]]) -> Callable[[Binder, Node], Expr]:
+    def bind(binder: Binder, node: Node) -> Expr:
         handler = found.get(binder.context.dialect.name)
         if handler is None:
             raise unsupported(node)
@@ -177,7 +185,7 @@ def _uuid(binder: Binder, node: Node) -> Free:
     return Free("uuid", "", TEXT if binder.context.dialect.rules.expressions.uuids_are_texts else SqlType(Kind.UUID))
 
 
-def _environment(name: str, type: SqlType) -> Callable[[Binder, Node], Free]:
+def _environment(name: str, type: SqlType) -> Callable[[Binder, Node], Expr]:
     """What the server or the session is called: one value for the whole transaction."""
 
     def bind(binder: Binder, node: Node) -> Free:
@@ -189,23 +197,43 @@ def _environment(name: str, type: SqlType) -> Callable[[Binder, Node], Free]:
     return bind
 
 
-def _current(kind: str) -> Callable[[Binder, Node], Free | None]:
-    """SQLite's ``datetime('now')`` and its kin, the same as CURRENT_TIMESTAMP; None for another moment."""
+def _current(kind: str, place: int = 0) -> Callable[[Binder, Node], Expr | None]:
+    """SQLite's ``datetime('now')`` and its kin, the same as CURRENT_TIMESTAMP, with what is counted from there; None
+    for another moment. `place`: which argument is the moment."""
 
-    def bind(binder: Binder, node: Node) -> Free | None:
+    def bind(binder: Binder, node: Node) -> Expr | None:
         given = node.expressions
-        if len(given) != 1 or not isinstance(given[0], exp.Literal) or str(given[0].this).lower() != "now":
+        now, more = given[place : place + 1], given[place + 1 :]
+        if not now or not isinstance(now[0], exp.Literal) or str(now[0].this).lower() != "now":
             return None
         if binder.clause not in _STABLE_CLAUSES or binder.inside_aggregate:
             raise Unsupported(f"{name_of(node)} of the moment in {binder.clause}")
-        return Free("statement_time", kind, TEXT)
+        if not more and not place:
+            return Free("statement_time", kind, TEXT)
+        if not all(isinstance(item, exp.Literal) and _COUNTED.fullmatch(str(item.this).lower()) for item in more):
+            raise Unsupported(f"{name_of(node)} of the moment with such a modifier")
+        moment = Free("statement_time", Kind.TIMESTAMP.value, TEXT)
+        first, rest = map(binder.value, given[:place]), map(binder.value, more)
+        return call_function(str(node.this).lower(), [*first, moment, *rest], binder.context)
 
     return bind
 
 
+_COUNTED = pattern(r"[+-]?\d+ (second|minute|hour|day|month|year)s?|start of (day|month|year)", re.ASCII)
+
+
+def _registered_now(binder: Binder, node: Node) -> Free:
+    """``now()``, which SQLite has not: an application that registers it has it tell some moment, as a text, each time
+    anew."""
+    upserts = binder.clause == "ON CONFLICT DO UPDATE"
+    if (binder.clause not in _VOLATILE_CLAUSES and not upserts) or binder.inside_aggregate:
+        raise Unsupported(f"{name_of(node)} in {binder.clause}")
+    return Free("statement_time" if upserts else "clock", Kind.TIMESTAMP.value, TEXT)
+
+
 _NOW = _moment("now", Kind.TIMESTAMPTZ)
 _MYSQL_NOW = _moment("execution_time", Kind.TIMESTAMP, 0)
-_MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
+_MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.CurrentTimestamp: _by_dialect(
         {"postgres": _NOW, "mysql": _MYSQL_NOW, "sqlite": _moment("statement_time", Kind.TIMESTAMP)}
     ),
@@ -229,7 +257,7 @@ _MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
     exp.Uuid: _by_dialect({"postgres": _uuid, "duckdb": _uuid, "mysql": _uuid}),
 }
 
-_NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Free | None]]]] = {
+_NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Expr | None]]]] = {
     "postgres": {
         "nextval": (1, _nextval),
         "currval": (1, _currval),
@@ -250,18 +278,20 @@ _NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Fre
         "sysdate": (None, _moment("clock", Kind.TIMESTAMP, 0)),
     },
     "sqlite": {
+        "now": (0, _registered_now),
         "last_insert_rowid": (0, _last_insert_rowid),
         "datetime": (None, _current("timestamp")),
         "date": (None, _current("date")),
         "time": (None, _current("time")),
+        "strftime": (None, _current("", 1)),
     },
 }
 """Per dialect: functions that the parser knows by name only, with their number of arguments (None: up to one)."""
 
-HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {exp.Rand: _random, **_MOMENTS}
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {exp.Rand: _random, **_MOMENTS}
 
 
-def bind_named(binder: Binder, node: Node) -> Free | None:
+def bind_named(binder: Binder, node: Node) -> Expr | None:
     """The free value that a function of this name gives; None for another function."""
     known = _NAMED[binder.context.dialect.name].get(str(node.this).lower())
     if known is None:

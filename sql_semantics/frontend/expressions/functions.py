@@ -8,6 +8,7 @@ its own, or a type that its arguments decide together (COALESCE and its kin). So
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -19,19 +20,32 @@ from sql_semantics.frontend.expressions.json_functions import bind_json_function
 from sql_semantics.frontend.expressions.jsons import told_parts
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import arithmetic
-from sql_semantics.frontend.types.coerce import as_value, is_loose, is_text_literal, null, settle, settle_alone, unify
+from sql_semantics.frontend.types.coerce import (
+    as_value,
+    is_loose,
+    is_text_literal,
+    null,
+    settle,
+    settle_alone,
+    texts_of_enums,
+    unify,
+)
+from sql_semantics.frontend.types.collation import collated
 from sql_semantics.frontend.types.comparison import comparable, plus
 from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, Param
 from sql_semantics.ir.walks.traverse import can_raise
+from sql_semantics.records import replace
 from sql_semantics.values.functions import rules
 from sql_semantics.values.functions.moments.written import read_pattern
+from sql_semantics.values.functions.texts.figures import read_figures
 from sql_semantics.values.functions.texts.regular import read_regex
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
     DATE,
     DATETIME_KINDS,
+    EXACT_KINDS,
     FLOAT_KINDS,
     INT,
     INTEGER_KINDS,
@@ -60,6 +74,9 @@ def _extreme(binder: Binder, node: Node) -> Expr:
     name = "greatest" if isinstance(node, exp.Greatest) else "least"
     bound = [binder.expr(item) for item in (node.this, *node.expressions)]
     items, target = unify(bound, binder.context, name.upper())
+    items = collated(items, binder.context)
+    if target.kind is Kind.TEXT:
+        target = replace(target, collation=items[0].type.collation)
     dialect, rules = binder.context.dialect.name, binder.context.dialect.rules
     if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES, Kind.ARRAY, Kind.JSONB):
         raise Unsupported(f"{name.upper()} of {target}")
@@ -101,6 +118,7 @@ def _nullif(binder: Binder, node: Node) -> Expr:
     if is_loose(first) or rule == "as compared":
         # PostgreSQL 9.18.3: the type of the first argument as the implied = takes it
         first = first if _compares_directly(first, left) else left
+    (first,) = texts_of_enums([first], context, "operator NULLIF")
     return Case(((Binary("=", left, right, BOOLEAN), Const(None, first.type)),), first, first.type)
 
 
@@ -249,6 +267,10 @@ def by_name(binder: Binder, node: Node) -> Expr:
         raise Unsupported(f"{name}() of an untyped text in {dialect.name}")  # one without a clock is read as one
     if any(isinstance(item, (exp.Star, exp.Distinct, exp.Kwarg, exp.PropertyEQ, exp.Order)) for item in arguments):
         raise unsupported(node)
+    named = own_rules.types_as_functions.get(name)
+    if named is not None and len(arguments) == 1:
+        kind = exp.DataType.build(named, dialect="postgres")
+        return binder.expr(exp.Cast(this=arguments[0].copy(), to=kind))
     own = bind_array_function(binder, name, arguments) or bind_json_function(binder, name, arguments)
     if own is not None:
         return own
@@ -263,6 +285,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
     bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
     if name == "date_format" and bound:
         bound[0] = _moment(bound[0], binder)
+    if name == "field":
+        bound, _ = unify(bound, binder.context, "operator field")
     if name == "mod" and own_rules.mod_is_remainder and len(bound) == 2:
         return arithmetic("%", bound[0], bound[1], binder.context)
     if name in own_rules.keyworded_functions:
@@ -276,18 +300,31 @@ def by_name(binder: Binder, node: Node) -> Expr:
         if types.mismatch_is_error:
             raise SqlError("42883", f"function concat_ws({separator.type}, ...) does not exist")
         raise Unsupported(f"concat_ws() with a separator of type {separator.type}")
-    if name in ("concat", "concat_ws"):
-        bound = [_displayed(item, binder) for item in bound]
+    bound = _as_shown(name, bound, binder)
+    if name in ("quote_literal", "quote_nullable"):
+        bound = [as_text(settle(item, TEXT, binder.context)) for item in bound]
     bound = told_parts(name, bound, binder.context)
     return call_function(name, bound, binder.context)
 
 
+def _as_shown(name: str, bound: list[Expr], binder: Binder) -> list[Expr]:
+    """The arguments, those as texts that the function takes as they are shown, whatever they are."""
+    first = len(bound)
+    if name in ("concat", "concat_ws"):
+        first = 0
+    elif name == "format" and not binder.context.dialect.rules.values.affinities:  # SQLite's is its printf()
+        first = 1  # what is before is a text itself
+    return [*bound[:first], *(_displayed(item, binder) for item in bound[first:])]
+
+
 def _check_written(bound: list[Expr]) -> None:
-    """to_char() of numbers and intervals has patterns of its own. Raises Unsupported for what is not modelled."""
-    if is_loose(bound[0]) or bound[0].type.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
-        raise Unsupported("to_char() of other than a date or timestamp")
+    """to_char() of numbers has patterns of its own. Raises Unsupported for what is not modelled."""
+    kind = bound[0].type.kind
+    if is_loose(bound[0]) or kind not in (*EXACT_KINDS, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+        raise Unsupported("to_char() of other than a date, a timestamp or an exact number")
     if len(bound) == 2 and isinstance(bound[1], Const) and isinstance(bound[1].value, str):
-        read_pattern(bound[1].value)
+        with suppress(SqlError):  # raised for each row, if there is one
+            (read_figures if kind in EXACT_KINDS else read_pattern)(bound[1].value)
 
 
 _BOUND_BY_NAME = frozenset({"date_add", "date_sub", "adddate", "subdate", "timestampdiff", "mod"})
@@ -295,7 +332,7 @@ _BOUND_BY_NAME = frozenset({"date_add", "date_sub", "adddate", "subdate", "times
 _OF_DATES = frozenset(
     {
         *("datediff", "date", "last_day", "dayofweek", "weekday", "year", "month", "day", "dayofmonth", "quarter"),
-        *("dayofyear", "hour", "minute", "second"),
+        *("dayofyear", "hour", "minute", "second", "dayname", "monthname"),
     }
 )
 
@@ -345,6 +382,7 @@ def _regex(binder: Binder, node: Node) -> Expr:
     """PostgreSQL's ``~`` and ``~*``, which bind closer than comparisons and looser than arithmetic."""
     only(node, "this", "expression")
     context = binder.context
+    by_collation = context.dialect.rules.expressions.regex_by_collation
     if not context.dialect.rules.expressions.has_regex_operators:
         raise unsupported(node)
     sides = (node.this, node.expression)
@@ -358,6 +396,9 @@ def _regex(binder: Binder, node: Node) -> Expr:
         raise Unsupported(f"a regular expression on {given[0].type} and {given[1].type}")
     if isinstance(given[1], Const) and isinstance(given[1].value, str):
         read_regex(given[1].value, ignore_case)
+    if by_collation:
+        given = [settle(item, TEXT, context) if is_loose(item) else item for item in given]
+        return Binary("=", call_function("regexp", given, context), Const(1, INT), BOOLEAN)
     return call_function("~*" if ignore_case else "~", given, context, operator=True)
 
 
@@ -408,7 +449,16 @@ def in_zone(zone: Expr, moment: Expr, binder: Binder) -> Expr:
     return call_function("timezone", [zone, moment], binder.context)
 
 
+def _date(binder: Binder, node: Node) -> Expr:
+    """``date(moment)``, where it is the cast."""
+    only(node, "this")
+    if "date" not in binder.context.dialect.rules.expressions.types_as_functions:
+        raise unsupported(node)
+    return binder.expr(exp.Cast(this=node.this.copy(), to=exp.DataType.build("date")))
+
+
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
+    exp.Date: _date,
     exp.Coalesce: _coalesce,
     exp.Greatest: _extreme,
     exp.Least: _extreme,

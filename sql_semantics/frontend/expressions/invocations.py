@@ -53,10 +53,37 @@ def argument(expr: Expr, parameter: Parameter, place: int, name: str, context: C
     return assign(expr, goal, context, what)
 
 
-def arguments(routine: Routine, given: Sequence[Expr], context: Context) -> tuple[Expr, ...]:
-    """The values of the parameters that take one, defaults filled in. Raises SqlError as the DBMS would."""
+def positioned(nodes: Sequence[Node], parameters: Sequence[Parameter], context: Context) -> list[Node | None]:
+    """The arguments in the order of the parameters, of which ``name => value`` names one; None where none is given
+    before the last that is (PostgreSQL 4.3). Raises Unsupported for a name that is not simply one of theirs."""
+    placed: list[Node | None] = list(nodes)
+    for place, node in enumerate(nodes):
+        if isinstance(node, (exp.Star, exp.Distinct)):
+            raise Unsupported(f"{node.sql()} as an argument of a routine")
+        if not isinstance(node, (exp.Kwarg, exp.PropertyEQ)):
+            continue
+        if not context.dialect.rules.definitions.overloads_routines:
+            raise Unsupported("arguments of a routine by name")
+        placed[place:] = [None] * (len(parameters) - place)
+        for named in nodes[place:]:
+            written = named.this.name if isinstance(named, (exp.Kwarg, exp.PropertyEQ)) else ""
+            found = [at for at, parameter in enumerate(parameters) if parameter.name == written != ""]
+            if len(found) != 1 or found[0] < place or placed[found[0]] is not None:
+                raise Unsupported(f"argument {named.sql()} of a routine")
+            placed[found[0]] = named.expression
+        while placed[-1] is None:
+            del placed[-1]
+        break
+    return placed
+
+
+def arguments(routine: Routine, given: Sequence[Expr | None], context: Context) -> tuple[Expr, ...]:
+    """The values of the parameters that take one, defaults filled in, also for None. Raises SqlError as the DBMS
+    would."""
     name = routine.signature.name
     wanted = routine.signature.given
+    if any(expr is None and parameter.default is None for expr, parameter in zip(given, wanted, strict=False)):
+        raise SqlError("42883", f"{name} is given no value for a parameter without a default")
     missing = wanted[len(given) :]
     if len(given) > len(wanted) or any(parameter.default is None for parameter in missing):
         state = context.dialect.rules.expressions.argument_count_error
@@ -64,10 +91,15 @@ def arguments(routine: Routine, given: Sequence[Expr], context: Context) -> tupl
             raise Unsupported(f"wrong number of arguments for {name}")
         raise SqlError(state, f"{name} takes {len(wanted)} arguments, not {len(given)}")
     values = [
-        argument(expr, parameter, place, name, context)
+        parameter.default if expr is None else argument(expr, parameter, place, name, context)
         for place, (expr, parameter) in enumerate(zip(given, wanted, strict=False))
     ]
-    return (*values, *(parameter.default for parameter in missing if parameter.default is not None))
+    return tuple(value for value in (*values, *(parameter.default for parameter in missing)) if value is not None)
+
+
+def _given(binder: Binder, node: Node, routine: Routine) -> list[Expr | None]:
+    placed = positioned(node.expressions, routine.signature.given, binder.context)
+    return [None if item is None else binder.value(item) for item in placed]
 
 
 def bind_invocation(binder: Binder, node: Node) -> Expr | None:
@@ -82,11 +114,11 @@ def bind_invocation(binder: Binder, node: Node) -> Expr | None:
             raise SqlError("42809", f"{name} is a procedure")
         raise SqlError("42000", f"function {name} does not exist")
     if signature.function and not signature.results and rules.void_functions:
-        values = arguments(routine, [binder.value(item) for item in node.expressions], binder.context)
+        values = arguments(routine, _given(binder, node, routine), binder.context)
         return Invoke(routine, values, TEXT, _within(binder.context))
     if signature.rows or signature.record or len(signature.results) != 1:
         raise Unsupported(f"function {name}, which returns no single value, in an expression")
-    values = arguments(routine, [binder.value(item) for item in node.expressions], binder.context)
+    values = arguments(routine, _given(binder, node, routine), binder.context)
     return Invoke(routine, values, signature.results[0][1], _within(binder.context))
 
 
@@ -100,7 +132,7 @@ def bind_function_scan(binder: Binder, node: Node) -> tuple[FunctionScan, tuple[
         raise SqlError("42809", f"{signature.name} is a procedure")
     if not signature.results:
         raise Unsupported(f"function {signature.name} without a result in FROM")
-    values = arguments(routine, [binder.value(item) for item in node.expressions], binder.context)
+    values = arguments(routine, _given(binder, node, routine), binder.context)
     return FunctionScan(routine, values, _within(binder.context)), signature.results
 
 
@@ -113,8 +145,6 @@ def _routine_of(node: Node, context: Context) -> Routine | None:
     routine = find_routine(name, context)
     if routine is not None:
         only(node, "this", "expressions")
-        if any(isinstance(item, (exp.Kwarg, exp.PropertyEQ, exp.Star, exp.Distinct)) for item in node.expressions):
-            raise Unsupported(f"arguments of {name} other than by position")
     return routine
 
 

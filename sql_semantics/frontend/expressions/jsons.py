@@ -1,5 +1,5 @@
-"""Operators of json and jsonb (PostgreSQL 9.16): ``->``, ``->>``, ``@>``, ``?``, ``||``, ``-``; what SQLite's functions
-of JSON take for JSON.
+"""Operators of json and jsonb (PostgreSQL 9.16), such as ``->``, ``#>>``, ``@>``, ``?``, ``||``, ``-``;
+what SQLite's functions of JSON take for JSON.
 
 Products and the parser rank them differently against arithmetic, so that operands which are operations need
 parentheses. Does not know what they compute.
@@ -14,11 +14,13 @@ from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.names.scope import Context
+from sql_semantics.frontend.text.dialects import array_of
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import is_loose, null, settle, settle_alone
 from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import Const, Expr, Function, Param
 from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import (
     BOOLEAN,
     INTEGER_KINDS,
@@ -84,7 +86,9 @@ def merged(binder: Binder, left: Expr, right: Expr) -> Expr:
 
 
 def removed(left: Expr, right: Expr) -> Expr:
-    """``-`` of a key or a place of jsonb. Raises Unsupported for an untyped one, which may be either."""
+    """``-`` of a key or a place of jsonb; a literal is a key. Raises Unsupported for an untyped parameter."""
+    if isinstance(right, Const) and right.type.kind is Kind.NULL and isinstance(right.value, str):
+        right = Const(right.value, TEXT)
     if right.type.kind is Kind.TEXT and not right.type.padded:
         return Function("jsonb -", (left, right), JSONB)
     if right.type.kind in INTEGER_KINDS - {Kind.BIGINT}:
@@ -109,6 +113,42 @@ def _has_key(binder: Binder, node: Node) -> Expr:
     if key.type.kind is not Kind.TEXT:
         raise Unsupported(f"operator ? with a key of type {key.type}")
     return Function("jsonb ?", (value, key), BOOLEAN)
+
+
+_PATHS: Mapping[type[Node], str] = {
+    exp.JSONBExtract: "#>", exp.JSONBExtractScalar: "#>>", exp.JSONBDeleteAtPath: "#-",
+    exp.JSONBContainsAnyTopKeys: "jsonb ?|", exp.JSONBContainsAllTopKeys: "jsonb ?&",
+}  # fmt: skip
+
+
+def _along(binder: Binder, node: Node) -> Expr:
+    """An operator with a path, or with several keys."""
+    only(node, "this", "expression")
+    symbol = _PATHS[type(node)]
+    if not binder.context.dialect.rules.expressions.has_jsonb:
+        raise unsupported(node)
+    if isinstance(node.this, (*_OPERATIONS, *_ARROWS, *_PATHS)) or isinstance(node.expression, _OPERATIONS):
+        raise Unsupported(f"operator {symbol} on an operation without parentheses")
+    value = binder.expr(node.this)
+    allowed = (Kind.JSON, Kind.JSONB) if symbol in ("#>", "#>>") else (Kind.JSONB,)
+    if value.type.kind not in allowed:
+        raise Unsupported(f"operator {symbol} on {value.type}")
+    return Function(symbol, (value, path_of(binder, node.expression)), _result(symbol, value))
+
+
+def _result(symbol: str, value: Expr) -> SqlType:
+    if symbol in ("jsonb ?|", "jsonb ?&"):
+        return BOOLEAN
+    return TEXT if symbol == "#>>" else value.type
+
+
+def path_of(binder: Binder, node: Node) -> Expr:
+    """An array of texts. Raises Unsupported for anything else."""
+    path = settle(binder.value(node), array_of(TEXT), binder.context)
+    family = path.type.family
+    if not isinstance(family, ArrayFamily) or family.item.kind is not Kind.TEXT:
+        raise Unsupported(f"a path of JSON of type {path.type}")
+    return path
 
 
 _MAKERS: Mapping[str, slice] = {
@@ -154,4 +194,5 @@ def _is_some_text(expression: Expr) -> bool:
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     **dict.fromkeys(_KEYED, _keyed),
     exp.JSONBContainsTopKey: _has_key,
+    **dict.fromkeys(_PATHS, _along),
 }

@@ -6,6 +6,7 @@ another one without parentheses is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,8 +19,24 @@ from sql_semantics.frontend.expressions.composites import tested as row_tested
 from sql_semantics.frontend.expressions.rows import compare_rows, converts_row, in_rows, row_items
 from sql_semantics.frontend.expressions.subqueries import in_query, quantified
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
-from sql_semantics.frontend.types.coerce import as_value, cast, is_loose, mismatch, refuse_unmodelled, settle
-from sql_semantics.frontend.types.comparison import check_bounds, comparable, in_list, plus, reads_both
+from sql_semantics.frontend.types.coerce import (
+    as_value,
+    cast,
+    is_loose,
+    mismatch,
+    refuse_unmodelled,
+    settle,
+    texts_of_enums,
+)
+from sql_semantics.frontend.types.collation import collated, jointly
+from sql_semantics.frontend.types.comparison import (
+    check_bounds,
+    comparable,
+    in_list,
+    plus,
+    reads_both,
+)
+from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import (
     Binary,
     Const,
@@ -35,7 +52,8 @@ from sql_semantics.ir.expressions import (
     Unary,
 )
 from sql_semantics.ir.walks.traverse import walk
-from sql_semantics.values.types import BOOLEAN, TEXT, Kind
+from sql_semantics.patterns import pattern
+from sql_semantics.values.types import BOOLEAN, INT, TEXT, Kind
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
@@ -205,14 +223,15 @@ def _within(binder: Binder, node: Node, low: str, high: str) -> Expr:
     operand = binder.expr(_ranked(node.this))
     bounds = [binder.expr(_ranked(node.args[name])) for name in (low, high)]
     check_bounds(operand, bounds, binder.context)
-    sides = []
+    sides: list[Expr] = []
     for op, bound in zip((">=", "<="), bounds, strict=True):
-        left, right = comparable(operand, bound, binder.context, op)
-        sides.append(Binary(op, left, right, BOOLEAN))
-    return Binary("and", sides[0], sides[1], BOOLEAN)
+        sides += comparable(operand, bound, binder.context, op)
+    first, low_bound, second, high_bound = jointly((operand, *bounds), sides, binder.context)
+    return Binary("and", Binary(">=", first, low_bound, BOOLEAN), Binary("<=", second, high_bound, BOOLEAN), BOOLEAN)
 
 
 def _text(binder: Binder, bound: Expr, what: str) -> Expr:
+    (bound,) = texts_of_enums([bound], binder.context, what)
     bound = settle(bound, TEXT, binder.context)
     if bound.type.kind is Kind.ANY:
         bound = cast(bound, TEXT)
@@ -229,11 +248,41 @@ def _like_with(binder: Binder, node: Node, escape: str | None) -> Expr:
     if ignore_case and not binder.context.dialect.rules.expressions.has_ilike:
         raise Unsupported("ILIKE")
     operand, pattern = (_text(binder, binder.expr(_ranked(item)), "LIKE") for item in (node.this, node.expression))
-    return Like(operand, cast(pattern, TEXT), escape, bool(node.args.get("negate")), ignore_case)
+    operand, pattern = collated((operand, cast(pattern, TEXT)), binder.context)
+    return Like(operand, pattern, escape, bool(node.args.get("negate")), ignore_case)
 
 
 def _like(binder: Binder, node: Node) -> Expr:
     return _like_with(binder, node, None)
+
+
+_PLAIN_IN_SIMILAR = pattern(r"(?:[\w\s%,@:;/#<>='\"|().-]|(?<=[\w)\]%])[*+?]|\[\^?(?:\w-\w|\w)+\])*")
+
+
+def _similar(binder: Binder, node: Node) -> Expr:
+    """SIMILAR TO a pattern of plain letters, lists of them in brackets, ``%``, ``_``, repetitions and alternatives, as
+    the regular expression that it means (PostgreSQL 9.7.2)."""
+    only(node, "this", "expression")
+    pattern = node.expression
+    rules = binder.context.dialect.rules.expressions
+    if not rules.has_regex_operators or rules.regex_by_collation or not isinstance(pattern, exp.Literal):
+        raise unsupported(node)
+    if not pattern.is_string or _PLAIN_IN_SIMILAR.fullmatch(str(pattern.this)) is None:
+        raise Unsupported("SIMILAR TO with such a pattern")
+    text = "".join(
+        part if part.startswith("[") else part.replace(".", "[.]").replace("%", ".*").replace("_", ".")
+        for part in re.split(r"(\[[^\]]*\])", str(pattern.this))
+    )
+    return binder.expr(exp.RegexpLike(this=node.this, expression=exp.Literal.string(f"^({text})$")))
+
+
+def _glob(binder: Binder, node: Node) -> Expr:
+    """SQLite's GLOB, a call of glob() with its arguments swapped."""
+    only(node, "this", "expression")
+    if not binder.context.dialect.rules.values.affinities:
+        raise unsupported(node)
+    text, pattern = (_text(binder, binder.expr(_ranked(item)), "GLOB") for item in (node.this, node.expression))
+    return Binary("=", call_function("glob", [pattern, text], binder.context), Const(1, INT), BOOLEAN)
 
 
 def _escape(binder: Binder, node: Node) -> Expr:
@@ -243,7 +292,10 @@ def _escape(binder: Binder, node: Node) -> Expr:
         raise Unsupported("ESCAPE with other than one character")
     if not isinstance(node.this, (exp.Like, exp.ILike)):
         raise Unsupported("ESCAPE without LIKE")
-    return _like_with(binder, node.this, str(literal.this))
+    escape: str | None = str(literal.this)
+    if not escape and binder.context.dialect.rules.text.backslash_escapes:
+        escape = None  # there it is the usual one
+    return _like_with(binder, node.this, escape)
 
 
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
@@ -256,5 +308,7 @@ HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.Like: _like,
     exp.ILike: _like,
     exp.Escape: _escape,
+    exp.Glob: _glob,
+    exp.SimilarTo: _similar,
     **dict.fromkeys(_COMPARISON, _comparison),
 }

@@ -15,7 +15,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.coerce import is_loose
 from sql_semantics.frontend.types.comparison import comparable
-from sql_semantics.ir.expressions import Binary, Const, Expr, IsNull, IsTruth, Unary
+from sql_semantics.ir.expressions import Binary, Column, Const, Expr, IsNull, IsTruth, Param, Unary
 from sql_semantics.values.types import BOOLEAN
 
 if TYPE_CHECKING:
@@ -87,8 +87,19 @@ def _compared(binder: Binder, op: str, pairs: Sequence[tuple[Expr, Expr]]) -> Ex
 
 
 def _structs(binder: Binder, op: str, pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
-    """DuckDB's comparison of structs, always true or false."""
+    """DuckDB's comparison of structs, always true or false. Structs are made before they are compared, so that every
+    part is computed, and may fail, whatever the first ones decide."""
     typed = [comparable(one, other, binder.context, op) for one, other in pairs]
+    computed = [part for pair in typed[1:] for part in pair if not isinstance(part, Column | Const | Param)]
+    return _joined("and", [*map(_computed, computed), _ordered(op, typed)])
+
+
+def _computed(part: Expr) -> Expr:
+    """True, once a value is computed."""
+    return Binary("or", IsNull(part, False), IsNull(part, True), BOOLEAN)
+
+
+def _ordered(op: str, typed: Sequence[tuple[Expr, Expr]]) -> Expr:
     if op in ("=", "is_not_distinct", "<>", "is_distinct"):
         equal = _joined("and", [Binary("is_not_distinct", one, other, BOOLEAN) for one, other in typed])
         return equal if op in ("=", "is_not_distinct") else Unary("not", equal, BOOLEAN)

@@ -15,6 +15,7 @@ from sql_semantics.frontend.expressions.arrays import with_array
 from sql_semantics.frontend.expressions.rows import converts_row, row_items
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.syntax import Node, only
+from sql_semantics.frontend.types.collation import beside_column, is_collated, refuse_uncollated_query
 from sql_semantics.frontend.types.comparison import comparable, reads_both
 from sql_semantics.ir.expressions import Column, Const, Exists, Expr, InQuery, Quantified, ScalarQuery
 from sql_semantics.ir.queries import Query, Select, SetOperation
@@ -94,13 +95,21 @@ def in_query(binder: Binder, operand: Node, node: Node) -> Expr:
     left: list[Expr] = []
     items: list[Expr] = []
     for place, one in enumerate(operands):
-        ours, theirs = comparable(one, _column(query, place), binder.context, "=")
+        ours, theirs = _beside(one, query, place, binder.context, "=")
         if reads_both(ours):
             # It reads both sides at once, which stand on different rows here.
             raise Unsupported(f"IN (query) that compares {one.type} with {query.outputs[place].expression.type}")
         left.append(ours)
         items.append(theirs)
     return InQuery(tuple(left), query, tuple(items), False)
+
+
+def _beside(operand: Expr, query: Query, place: int, context: Context, op: str) -> tuple[Expr, Expr]:
+    """An operand and a column of a query that it is compared with, converted."""
+    if not is_collated(operand, context.dialect):
+        refuse_uncollated_query(query, context)
+    left, right = comparable(operand, _column(query, place), context, op)
+    return beside_column(operand, query, place, (left, right), context)
 
 
 def _column(query: Query, place: int) -> Column:
@@ -151,7 +160,7 @@ def quantified(binder: Binder, op: str, operand: Node, node: Node) -> Expr:
         raise Unsupported(f"row value with {node.key.upper()}")
     if len(query.outputs) != 1:
         raise _too_many(binder.context)
-    left, item = comparable(operands[0], _column(query, 0), binder.context, op)
+    left, item = _beside(operands[0], query, 0, binder.context, op)
     if reads_both(left):
         raise Unsupported(f"{node.key.upper()} that compares {operands[0].type} with a quotient")
     return Quantified(op, left, query, item, every)

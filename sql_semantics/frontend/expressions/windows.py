@@ -8,7 +8,6 @@ A bound window function stands in its expression as a `Column` with an index fro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -23,6 +22,7 @@ from sql_semantics.frontend.types.coerce import cast, is_loose, settle, settle_a
 from sql_semantics.frontend.types.comparison import check_identity, sorted_digits
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import Bound, Frame, OrderKey, Window
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BIGINT, DOUBLE, INT, INTEGER_KINDS, NULL, NUMERIC, Kind, SqlType
 

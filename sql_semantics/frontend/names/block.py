@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -12,6 +10,7 @@ from sql_semantics.frontend.names.scope import Context, Scope
 from sql_semantics.frontend.text.syntax import Node
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Aggregate, OutputColumn, Source
+from sql_semantics.records import dataclass
 
 
 @dataclass(slots=True)

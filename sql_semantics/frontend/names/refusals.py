@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.names.schemas import in_schema, is_home
@@ -17,56 +16,58 @@ from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Statement
 from sql_semantics.ir.walks.effects import written_tables
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written, folded_written_table, unquoted
 
 _PART = r"(?:\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|\[[^\]]+\]|[\w$]+)"
 _NAME = rf"(?:(?:public|main)\s*\.\s*)?((?:{_PART}\s*\.\s*)?{_PART})"
 """A name, behind its schema if that is another one than usual."""
-_QUALIFIED = re.compile(rf"({_PART})\s*\.\s*({_PART})", re.DOTALL)
+_QUALIFIED = pattern(rf"({_PART})\s*\.\s*({_PART})", re.DOTALL)
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
-_TABLE = re.compile(
+_TABLE = pattern(
     rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?"
     r"(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|MATERIALIZED|RECURSIVE|VIRTUAL|FOREIGN)\s+)*"
     rf"(TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
-_ALTER = re.compile(
+_ALTER = pattern(
     rf"{_COMMENTS}ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?{_NAME}\s+(?!RENAME\s+TO\b)", re.IGNORECASE | re.DOTALL
 )
-_RENAME = re.compile(
+_RENAME = pattern(
     rf"{_COMMENTS}ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?{_NAME}\s+RENAME\s+TO\s+{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
-_INDEX = re.compile(
+_INDEX = pattern(
     rf"{_COMMENTS}CREATE\s+(?:UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+)?INDEX\b(?:[^('\"`]|\"[^\"]*\"|`[^`]*`)*?\bON\s+(?:ONLY\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
-_TRIGGER = re.compile(
+_TRIGGER = pattern(
     rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?(?:DEFINER\s*=\s*\S+\s+)?(?:(?:CONSTRAINT|TEMP|TEMPORARY)\s+)?TRIGGER\s+"
     rf"(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}\s+(?:BEFORE|AFTER|INSTEAD\s+OF)?\s*"
     rf"((?:INSERT|UPDATE|DELETE|TRUNCATE)\b.*?)\bON\s+{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
-_VIEW_WRITES = re.compile(
+_VIEW_WRITES = pattern(
     rf"{_COMMENTS}(?:ALTER\s+VIEW\s+(?:IF\s+EXISTS\s+)?{_NAME}\s+(?:ALTER|SET\s*\()"
     rf"|CREATE\s+(?:OR\s+REPLACE\s+)?RULE\s+{_NAME}\s+AS\s+ON\s+(?:INSERT|UPDATE|DELETE)\s+TO\s+{_NAME})",
     re.IGNORECASE | re.DOTALL,
 )
 """What changes, of a view, what is written through it alone: a default, an option, a rule."""
-_ALTER_VIEW = re.compile(rf"{_COMMENTS}ALTER\s+VIEW\s+(?:IF\s+EXISTS\s+)?{_NAME}", re.IGNORECASE | re.DOTALL)
-_TYPE = re.compile(rf"{_COMMENTS}CREATE\s+(?:TYPE|DOMAIN)\b", re.IGNORECASE | re.DOTALL)
-_ELSEWHERE = re.compile(
+_ALTER_VIEW = pattern(rf"{_COMMENTS}ALTER\s+VIEW\s+(?:IF\s+EXISTS\s+)?{_NAME}", re.IGNORECASE | re.DOTALL)
+_TYPE = pattern(rf"{_COMMENTS}CREATE\s+(?:TYPE|DOMAIN)\b", re.IGNORECASE | re.DOTALL)
+_ELSEWHERE = pattern(
     rf"{_COMMENTS}(?:CREATE|ALTER|DROP)\s+(?:OR\s+REPLACE\s+)?(?:EVENT|OPERATOR|CAST|CONVERSION|TRANSFORM)\b",
     re.IGNORECASE | re.DOTALL,
 )
 """What changes the meaning of statements that do not name it."""
-_RENAMED = re.compile(
+_RENAMED = pattern(
     rf"{_COMMENTS}ALTER\s+(?:TABLE|VIEW)\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?[^\s]+\s+RENAME\s+TO\s+{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
-_INHERITS = re.compile(r"\b(INHERITS?|PARTITION|LIKE)\b", re.IGNORECASE)
-_ROUTINE = re.compile(
+_INHERITS = pattern(r"\b(INHERITS?|PARTITION|LIKE)\b", re.IGNORECASE)
+_ROUTINE = pattern(
     rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?(?:DEFINER\s*=\s*\S+?(?:\s*@\s*\S+)?\s+)?"
     rf"(?:AGGREGATE\s+)?(?:PROCEDURE|FUNCTION|AGGREGATE)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
@@ -82,7 +83,7 @@ OBJECTS = frozenset(
     }
 )
 """What CREATE can be followed by; anything else is a slip of the pen and not a construct to be modelled."""
-_BEGINS = re.compile(rf"{_COMMENTS}([A-Za-z]+)\s+(.*)", re.DOTALL)
+_BEGINS = pattern(rf"{_COMMENTS}([A-Za-z]+)\s+(.*)", re.DOTALL)
 _OTHERS = frozenset({"ALTER", "DROP", "COMMENT", "GRANT", "REVOKE", "SECURITY"})
 
 
@@ -202,12 +203,14 @@ def _refuse_named(text: str, tables: dict[str, Table], dialect: Dialect, constru
 
 def put_out_of_use(name: str, construct: str, tables: dict[str, Table]) -> None:
     """Take a table or a view out of use, and deletes and updates of what its foreign keys refer to, which may act on
-    it."""
+    it; with a partition the whole table, of which it is not known then which rows it takes."""
     known = tables.get(name)
     parents: tuple[str, ...] = ()
     if known is not None:
         parents = tuple(dict.fromkeys([*(key.parent for key in known.foreign_keys), *sorted(known.leans_on)]))
     tables[name] = Table(name, (), refused=construct, hangs_on=parents)
+    if known is not None and known.part_of in tables and not tables[known.part_of].refused:
+        put_out_of_use(known.part_of, construct, tables)
     for parent in parents:
         if parent in tables and parent != name:
             forbid(parent, ("update", "delete", "truncate"), construct, tables)
@@ -268,7 +271,7 @@ def names_anew(text: str) -> bool:
     return _NAMED_ANEW.match(beginning(text)) is not None
 
 
-_NAMED_ANEW = re.compile(r"RENAME\s+TABLE\b", re.IGNORECASE)
+_NAMED_ANEW = pattern(r"RENAME\s+TABLE\b", re.IGNORECASE)
 
 
 def changes_view(text: str) -> bool:
@@ -281,7 +284,7 @@ def changes_index(text: str) -> bool:
     return _INDEX_CHANGED.match(beginning(text)) is not None
 
 
-_INDEX_CHANGED = re.compile(r"(DROP|ALTER)\s+INDEX\b", re.IGNORECASE)
+_INDEX_CHANGED = pattern(r"(DROP|ALTER)\s+INDEX\b", re.IGNORECASE)
 
 
 def drops_type(text: str) -> bool:
@@ -289,7 +292,7 @@ def drops_type(text: str) -> bool:
     return _TYPE_GONE.match(beginning(text)) is not None
 
 
-_TYPE_GONE = re.compile(r"DROP\s+(TYPE|DOMAIN)\b.*\bCASCADE\b|ALTER\s+DOMAIN\b", re.IGNORECASE | re.DOTALL)
+_TYPE_GONE = pattern(r"DROP\s+(TYPE|DOMAIN)\b.*\bCASCADE\b|ALTER\s+DOMAIN\b", re.IGNORECASE | re.DOTALL)
 
 
 def _refuse_indexes(tables: dict[str, Table]) -> None:

@@ -7,12 +7,12 @@ to a merged USING column, to an `Outer` column of a query further out, or, in pr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import MisfitParameters, SqlError, Unsupported
 from sql_semantics.frontend.names.rows import row_of, row_type
 from sql_semantics.frontend.text.listing import Listing
 from sql_semantics.ir.expressions import (
+    Case,
     Cast,
     Column,
     Const,
@@ -20,6 +20,7 @@ from sql_semantics.ir.expressions import (
     Free,
     Function,
     Invoke,
+    IsNull,
     Outer,
     Param,
     Subquery,
@@ -30,6 +31,7 @@ from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.walks.rebuilding import rebuild
 from sql_semantics.ir.walks.traverse import walk
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions.composites import PERHAPS_NULL
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, INTEGER_KINDS, TEXT, ArrayShape, Kind, SqlType
@@ -47,8 +49,9 @@ _SPARE = "more parameters are given than the statement has placeholders: leave o
 class Parameters:
     """The statement's parameters: `kinds` as the log shows them, `types` as contexts determine them, first one wins.
     `arrays` are those that are lists, with the keys of their items, which are parameters like others: positions after
-    all positional ones, names with an index. `left_out`: what of the statement's values was stored without being
-    modelled. `defines`: it is a definition, which no product takes parameters in, though a driver may fill them in."""
+    all positional ones, names with an index. `left_out`: what of the statement's values was stored or shown without
+    being modelled, `unshown`: what of those that it shows. `defines`: it is a definition, which no product takes
+    parameters in, though a driver may fill them in."""
 
     kinds: dict[int | str, Kind]
     arrays: dict[int | str, tuple[int | str, ...]] = field(default_factory=dict)
@@ -56,6 +59,7 @@ class Parameters:
     types: dict[int | str, SqlType] = field(default_factory=dict)
     mentioned: set[int | str] = field(default_factory=set)
     left_out: list[str] = field(default_factory=list)
+    unshown: list[str] = field(default_factory=list)
     defines: bool = False
 
     @staticmethod
@@ -197,7 +201,8 @@ class ScopeTable:
 
     `row`: what the name alone stands for: a row of this composite type, a value of this type if it is another one, a
     row of no type if None. `extended`: there may be NULL in its place, as an outer join puts it
-    there. `key`: the place of the column that `key_column` tells, if there is one.
+    there. `key`: the place of the column that `key_column` tells, if there is one. `present`: something that is NULL
+    nowhere but in the place of a missing row, if that is known.
     """
 
     alias: str
@@ -206,15 +211,19 @@ class ScopeTable:
     row: SqlType | None = None
     extended: bool = False
     key: int | None = None
+    present: Expr | None = None
 
     def whole(self) -> Expr:
         """What the name stands for by itself (PostgreSQL 8.16.5). Raises Unsupported where it may be NULL, which the
         columns do not tell from a row of NULLs."""
         if self.row is not None and self.row.kind is not Kind.COMPOSITE:
             return self.columns[0][1]
-        if self.extended or not self.exact:
+        if (self.extended and self.present is None) or not self.exact:
             raise Unsupported(f"whole-row reference {self.alias}")
-        return row_of([column for _, column in self.columns], [name for name, _ in self.columns], self.row)
+        row = row_of([column for _, column in self.columns], [name for name, _ in self.columns], self.row)
+        if not self.extended or self.present is None:
+            return row
+        return Case(((IsNull(self.present, False), Const(None, row.type)),), row, row.type)
 
 
 Visible = list[tuple[str, Expr]]

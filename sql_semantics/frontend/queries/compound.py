@@ -15,6 +15,7 @@ from sql_semantics.frontend.queries.query import bind_over, bind_select
 from sql_semantics.frontend.queries.unnesting import moved_to_from
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import as_value, is_loose, null, settle_alone, unify
+from sql_semantics.frontend.types.collation import collated_columns, refuse_uncollated_query
 from sql_semantics.frontend.types.comparison import check_identity
 from sql_semantics.ir.expressions import Cast, Column, Const, Expr
 from sql_semantics.ir.queries import Derived, OutputColumn, Query, Select, SetOperation, Source, Values
@@ -29,7 +30,7 @@ def bind_query(node: Node, context: Context, targets: Sequence[SqlType] = (), *,
     types may stay so."""
     context = with_common(node, context)
     if isinstance(node, exp.Select):
-        return bind_select(moved_to_from(node), context, targets, loose=loose)
+        return bind_select(moved_to_from(node, context), context, targets, loose=loose)
     if isinstance(node, exp.Subquery):
         return _parenthesised(node, context, targets, loose)
     if isinstance(node, exp.SetOperation):
@@ -89,6 +90,8 @@ def matched(left: Query, right: Query, context: Context, what: str) -> tuple[Que
             output.expression if is_loose(output.expression) else Column(place, output.expression.type, output.name)
             for output in (ours, theirs)
         ]
+        if context.dialect.rules.types.enums_are_texts and any(item.type.kind is Kind.ENUM for item in pair):
+            raise Unsupported(f"{what} of ENUMs")  # texts, or enums still
         if not rules.types_literals_by_other_branches and sum(is_loose(item) for item in pair) == 1:
             pair = [settle_alone(as_value(item, context), context) if _is_text(item) else item for item in pair]
         if pair[0].type != pair[1].type and any(item.type.padded for item in pair) and null() not in pair:
@@ -158,11 +161,15 @@ def _set_operation(node: Node, context: Context) -> Query:
     left, right, left_items, right_items = matched(left, right, context, op.upper())
     if op != "union" or not every:
         check_identity(left_items, context)
+    left_items, right_items = collated_columns((left, right), (left_items, right_items), context)
     outputs = tuple(
         OutputColumn(output.name, Column(place, item.type, output.name), output.exact)
         for place, (output, item) in enumerate(zip(left.outputs, left_items, strict=True))
     )
-    return SetOperation(op, every, left, right, tuple(left_items), tuple(right_items), outputs)
+    query = SetOperation(op, every, left, right, tuple(left_items), tuple(right_items), outputs)
+    if op != "union" or not every:
+        refuse_uncollated_query(query, context)
+    return query
 
 
 def _values(node: Node, context: Context) -> Values:

@@ -6,19 +6,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.block import Block
-from sql_semantics.frontend.queries.grouping import has_aggregate, has_window, ungrouped
+from sql_semantics.frontend.queries.grouping import columns_of, has_aggregate, has_window, ungrouped
 from sql_semantics.frontend.text.dialects import fold_column
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import Aggregate, BaseTable, Joined, Source
 from sql_semantics.ir.walks.correlation import reads_outside
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 
 _SETS_LIMIT = 4096
@@ -35,6 +35,9 @@ class Groups:
 
 def bind_groups(query: Block, node: Node) -> Groups:
     """GROUP BY with its grouping sets. Raises SqlError 42803 or Unsupported for what may not stand there."""
+    if node.args.get("all") and not node.expressions and query.context.dialect.rules.text.groups_by_all:
+        only(node, "all")
+        return _of_all(query)
     only(node, "expressions", "rollup")
     keys: list[Expr] = []
     binder = Binder(query.context, query.scope, "GROUP BY", query.aggregates, query.aliases())
@@ -63,6 +66,19 @@ def bind_groups(query: Block, node: Node) -> Groups:
     return Groups(keys, found)
 
 
+def _of_all(query: Block) -> Groups:
+    """DuckDB's GROUP BY ALL: by whatever is selected and has no aggregate."""
+    shown = [output.expression for output in query.outputs]
+    if any(map(has_window, shown)):
+        raise Unsupported("GROUP BY ALL beside a window function")
+    if any(has_aggregate(item) and columns_of(item) for item in shown):
+        raise Unsupported("GROUP BY ALL of a column beside an aggregate")  # an error, even if it is selected alone, too
+    keys = list(dict.fromkeys(item for item in shown if not has_aggregate(item)))
+    if not keys or any(isinstance(key, Const) for key in keys):
+        raise Unsupported("GROUP BY ALL of constants, or of nothing")
+    return Groups(keys, None)
+
+
 def check_grouping(query: Block, keys: Sequence[Expr]) -> None:
     """Raises SqlError 42803 (PostgreSQL) or Unsupported where GROUPING has an argument that is no key."""
     arguments = [argument for call in query.aggregates if call.function == "grouping" for argument in call.arguments]
@@ -86,6 +102,11 @@ def _key(query: Block, binder: Binder, item: Node) -> Expr:
             raise Unsupported(f"GROUP BY an alias of two outputs in {query.context.dialect.name}")
         if implicit and not query.scope.unqualified(name):
             raise Unsupported(f"GROUP BY {name}, an output without an alias")
+        if implicit and rules.grouping_error is None and len(query.scope.unqualified(name)) > 1:
+            shown = {o.expression for o in query.outputs if o.name == name}
+            if len(shown) > 1:
+                raise Unsupported(f"GROUP BY {name}, the name of several outputs")
+            return shown.pop()
     key = query.outputs[place].expression if place is not None else binder.typed(item)
     if place is None and isinstance(key, Const):
         raise Unsupported("constant in GROUP BY")

@@ -1,12 +1,11 @@
 """FROM items: tables, subqueries, VALUES, WITH items, series, joins in parentheses (paper §3.1). Does not know joins.
 
-An item's columns are counted from 0; whoever joins it moves them to their place in the environment row.
+An item's columns are counted from 0; what joins it moves them to their place in the environment row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -20,6 +19,7 @@ from sql_semantics.frontend.queries.grouping import has_outer
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import settle
+from sql_semantics.frontend.types.collation import refuse_uncollated_query
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import (
     BaseTable,
@@ -37,8 +37,9 @@ from sql_semantics.ir.queries import (
 )
 from sql_semantics.ir.walks.affinity import affine_output
 from sql_semantics.ir.walks.correlation import reads_outside
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.families.composites import CompositeFamily
-from sql_semantics.values.types import BIGINT, INTEGER_KINDS, Kind
+from sql_semantics.values.types import BIGINT, BOOLEAN, INTEGER_KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,16 @@ class Item:
 def bind_item(node: Node, context: Context, before: Scope) -> Item:
     """A FROM item other than a join. `before` is what stands left of it, for LATERAL."""
     if isinstance(node, exp.Table):
-        if isinstance(node.this, (exp.ExplodingGenerateSeries, exp.GenerateSeries)):
+        if isinstance(node.this, (exp.ExplodingGenerateSeries, exp.GenerateSeries)) and not node.args.get("ordinality"):
             return _series(node, context, before)
+        rows = _listed(node, context)
+        if rows is not None:
+            return bind_item(rows, context, before)
         if isinstance(node.this, exp.Anonymous):
             from sql_semantics.frontend.queries.unnesting import RECORDS, bind_records  # an item itself
 
             if str(node.this.this).lower() in RECORDS and str(node.this.this).lower() not in context.catalog.procedures:
-                return bind_records(node, context)
+                return bind_records(node, context, before)
             return _function(node, context, before)
         return _table(node, context)
     if isinstance(node, exp.Unnest):
@@ -95,12 +99,19 @@ def _table(node: Node, context: Context) -> Item:
         key = key_column(table, dialect.rules.text.key_name, dialect)
         shape = Shape(names, types, row=row_type(table), key=key)
     alias = node.args.get("alias")
-    return named_item(relation, shape, alias, name, context)
+    item = named_item(relation, shape, alias, name, context)
+    if common is None and table.query is None:
+        held = next((item.visible[n][1] for n, column in enumerate(table.columns) if column.not_null), None)
+        return replace(item, tables=tuple(replace(one, present=held) for one in item.tables))
+    return item
 
 
 def named_item(relation: Relation, shape: Shape, alias: Node | None, name: str, context: Context) -> Item:
     """An item of these columns under its alias, or else `name`."""
     rules = context.dialect.rules.queries
+    match relation:
+        case Derived(query) | CommonScan(CommonTable(_, query)):
+            refuse_uncollated_query(query, context)
     if alias is not None:
         only(alias, "this", "columns")
         if alias.this is not None:
@@ -180,7 +191,13 @@ def _query_item(node: Node, context: Context, *, lateral: bool) -> Item:
     shape = shape_of(query)
     if alias is None or not alias.args.get("columns"):
         _check_names(shape, context)
-    return named_item(Derived(query, lateral), shape, alias, "", context)
+    item = named_item(Derived(query, lateral), shape, alias, "", context)
+    if not lateral or not isinstance(query, Select) or not context.dialect.rules.expressions.has_rows:
+        return item
+    # one column more tells a row of NULLs from none
+    marked = replace(query, outputs=(*query.outputs, OutputColumn("", Const(True, BOOLEAN))))
+    tables = tuple(replace(table, present=Column(item.width, BOOLEAN, "")) for table in item.tables)
+    return replace(item, relation=Derived(marked, lateral), tables=tables, width=item.width + 1)
 
 
 def _check_names(shape: Shape, context: Context) -> None:
@@ -194,13 +211,16 @@ def _check_names(shape: Shape, context: Context) -> None:
 
 
 def _lateral(node: Node, context: Context, before: Scope) -> Item:
-    only(node, "this", "alias")
+    only(node, "this", "alias", "ordinality")
     rules = context.dialect.rules.queries
     if isinstance(node.this, exp.Unnest) and rules.unnest_in_from:
         unnested = node.this.copy()
         if node.args.get("alias") is not None:
             unnested.set("alias", node.args["alias"].copy())
         return bind_item(unnested, context, before)
+    if isinstance(node.this, (exp.Anonymous, exp.ExplodingGenerateSeries, exp.GenerateSeries)) and rules.lateral:
+        called = exp.Table(this=node.this.copy(), alias=node.args.get("alias"), ordinality=node.args.get("ordinality"))
+        return bind_item(called, context, before)
     if not rules.lateral or not isinstance(node.this, exp.Subquery):
         raise Unsupported("LATERAL")
     if node.this.args.get("alias") is not None:
@@ -208,6 +228,20 @@ def _lateral(node: Node, context: Context, before: Scope) -> Item:
     subquery = node.this.copy()
     subquery.set("alias", node.args.get("alias"))
     return _query_item(subquery, context.inside(before), lateral=True)
+
+
+def _listed(node: Node, context: Context) -> Node | None:
+    """A call in FROM that gives rows, as unnest() of them; None for any other item."""
+    from sql_semantics.frontend.queries.unnesting import listed  # an item itself
+
+    rows = listed(node.this, context)
+    if rows is None:
+        return None
+    only(node, "this", "alias", "ordinality")
+    rows.set("offset", node.args.get("ordinality"))
+    if node.args.get("alias") is not None:
+        rows.set("alias", node.args["alias"].copy())
+    return rows
 
 
 def _function(node: Node, context: Context, before: Scope) -> Item:
@@ -260,7 +294,13 @@ def _series(node: Node, context: Context, before: Scope) -> Item:
         raise Unsupported("table function in FROM")
     call = node.this
     only(call, "start", "end", "step")
-    parts = _series_arguments(call, context.inside(before), Scope(outer=before))
+    try:
+        parts = _series_arguments(call, context.inside(before), Scope(outer=before))
+    except _NoIntegers:
+        rows = _listed(node, context)
+        if rows is None:
+            raise Unsupported("generate_series over other than integers") from None
+        return bind_item(rows, context, before)
     lateral = any(has_outer(part) for part in parts)
     if not lateral:
         parts = _series_arguments(call, context, Scope(outer=context.outer))
@@ -282,6 +322,10 @@ def _series_arguments(call: Node, context: Context, scope: Scope) -> list[Expr]:
         part = call.args.get(key)
         bound = Const(1, BIGINT) if part is None else settle(binder.value(part), BIGINT, context)
         if bound.type.kind not in INTEGER_KINDS:
-            raise Unsupported("generate_series over other than integers")
+            raise _NoIntegers
         parts.append(bound)
     return parts
+
+
+class _NoIntegers(Exception):
+    """generate_series() is called with numbers of another kind, or with moments."""

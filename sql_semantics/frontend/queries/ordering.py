@@ -6,13 +6,13 @@ An ORDER BY key is bound over the rows of FROM like the select list; where the q
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.directions import direction
 from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.expressions.free import is_random
 from sql_semantics.frontend.names.block import Block
 from sql_semantics.frontend.names.scope import Context, Scope
 from sql_semantics.frontend.queries.grouping import columns_of
@@ -22,6 +22,7 @@ from sql_semantics.frontend.types.coerce import settle
 from sql_semantics.frontend.types.comparison import check_identity, sorted_digits
 from sql_semantics.ir.expressions import Cast, Const, Expr, Param, Variable
 from sql_semantics.ir.queries import BaseTable, OrderKey, RowLock, Source
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, NUMBER_KINDS
 
 
@@ -32,8 +33,10 @@ def order_keys(query: Block, node: Node | None, distinct: bool, *, cut: bool = T
         return []
     only(node, "expressions")
     keys: list[OrderKey] = []
-    for item in node.expressions:
+    for item in _spelled_out(query, node.expressions):
         only(item, "this", "desc", "nulls_first")
+        if is_random(item.this) and not distinct:
+            return keys  # in any order, whatever stands behind it
         place, expression = _sorted_by(query, item.this, "ORDER BY")
         if place is None and distinct:
             state = query.context.dialect.rules.queries.distinct_order_error
@@ -49,6 +52,19 @@ def order_keys(query: Block, node: Node | None, distinct: bool, *, cut: bool = T
             place, expression = None, sorted_digits(sorted_by, query.context)
         keys.append(OrderKey(expression if place is None else None, place, descending, nulls_first))
     return keys
+
+
+def _spelled_out(query: Block, items: Sequence[Node]) -> list[Node]:
+    """What is ordered by, with each selected column in place of DuckDB's ORDER BY ALL."""
+    alone = items[0].this if len(items) == 1 and query.context.dialect.rules.queries.star_changes else None
+    if not isinstance(alone, exp.Var) or alone.name.upper() != "ALL":
+        return list(items)
+    found: list[Node] = []
+    for place in range(1, len(query.outputs) + 1):
+        item = items[0].copy()
+        item.set("this", exp.Literal.number(place))
+        found.append(item)
+    return found
 
 
 def _sorted_by(query: Block, node: Node, clause: str) -> tuple[int | None, Expr | None]:

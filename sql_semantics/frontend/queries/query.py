@@ -38,12 +38,13 @@ from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import as_value, is_loose, settle, settle_alone
 from sql_semantics.frontend.types.comparison import check_identity, has_more_digits
-from sql_semantics.ir.expressions import Binary, Column, Expr, Subquery
+from sql_semantics.frontend.writes.unmodelled import shown_value
+from sql_semantics.ir.expressions import Binary, Column, Const, Expr, Subquery
 from sql_semantics.ir.queries import Aggregate, Derived, OutputColumn, Query, Select, Source
 from sql_semantics.ir.walks.affinity import affine_output
 from sql_semantics.ir.walks.traverse import walk
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import BOOLEAN, SqlType
+from sql_semantics.values.types import BOOLEAN, Kind, SqlType
 
 _SELECT_PARTS = (
     "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "locks",
@@ -76,34 +77,77 @@ def output_columns(
 
     for node in nodes:
         if isinstance(node, exp.Star):
-            only(node)
             if not scope.tables:
                 raise SqlError(rules.star_without_tables_error, "SELECT * without tables")
-            for name, expression in scope.star():
+            for name, expression in _changed(node, scope.star(), binder):
                 put(name, expression, False, scope.exact())
         elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
             only(node, "this", "table")
-            only(node.this)
             alias = fold_table(node.args["table"], context.dialect)
             table, depth = _table_around(scope, alias)
             if depth and not rules.outer_stars:
                 raise Unsupported(f"{alias}.* of a query further out")
             if table is None:
                 raise SqlError(rules.star_of_unknown_table_error, f"missing FROM-clause entry for table {alias!r}")
-            for name, column in table.columns:
-                put(name, outward(column, depth) if depth else column, False, table.exact)
+            for name, column in _changed(node.this, table.columns, binder):
+                put(
+                    name, outward(column, depth) if depth and isinstance(column, Column) else column, False, table.exact
+                )
         elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Star):
             for name, expression in starred(binder, node) or ():
                 put(name, expression, False)
         elif isinstance(node, exp.Alias):
             only(node, "this", "alias")
-            put(fold_column(node.args["alias"], context.dialect), binder.shown(node.this), True)
+            shown = shown_value(node.this, binder, bool(targets) or loose)
+            put(output_name(node, context.dialect), shown, True)
         else:
             named = (exp.Column, exp.Dot, *_NAMED) if rules.names_outputs_by_functions else exp.Column
             exact = isinstance(node, named)
-            expression = binder.shown(node)  # first, so that what is refused is never written out
-            put(_implicit_name(node, context.dialect), expression, False, exact)
+            expression = shown_value(node, binder, bool(targets) or loose)  # first: what is refused is not written out
+            put(output_name(node, context.dialect), expression, False, exact)
     return tuple(outputs), tuple(explicit)
+
+
+def _changed(star: Node, columns: Sequence[tuple[str, Expr]], binder: Binder) -> list[tuple[str, Expr]]:
+    """The columns of a star, without those that EXCLUDE names, and with what REPLACE puts in their place (DuckDB)."""
+    dialect = binder.context.dialect
+    if not dialect.rules.queries.star_changes:
+        only(star)
+        return list(columns)
+    only(star, "except_", "replace")
+    names = [name for name, _ in columns]
+    left_out = {fold_column(_plain_name(item), dialect) for item in star.args.get("except_") or ()}
+    put: dict[str, Expr] = {}
+    for item in star.args.get("replace") or ():
+        only(item, "this", "alias")
+        put[fold_column(item.args["alias"], dialect)] = binder.typed(item.this)
+    if not all(names.count(name) == 1 for name in (*left_out, *put)) or left_out & put.keys():
+        raise Unsupported("EXCLUDE or REPLACE of what is not one column")
+    if len(left_out) == len(columns):
+        raise Unsupported("EXCLUDE of every column")
+    return [(name, put.get(name, column)) for name, column in columns if name not in left_out]
+
+
+def _plain_name(node: Node) -> exp.Identifier:
+    while isinstance(node, exp.Column) and not node.args.get("table"):
+        node = node.this
+    if not isinstance(node, exp.Identifier):
+        raise Unsupported("EXCLUDE of a qualified name")
+    return node
+
+
+def _refuse_constants(outputs: Sequence[OutputColumn]) -> None:
+    """MariaDB forgets the OFFSET of DISTINCT where all that is selected is constant."""
+    if all(isinstance(output.expression, Const) for output in outputs):
+        raise Unsupported("OFFSET of SELECT DISTINCT of constants")
+
+
+def _refuse_extremes_beside_reals(aggregates: Sequence[Aggregate], where: Expr, sources: Sequence[Source]) -> None:
+    """MariaDB finds MIN and MAX by an index where it can, and compares with the constant as a FLOAT there."""
+    conditions = [where, *(source.on for source in sources if source.on is not None)]
+    reals = any(isinstance(part, Column) and part.type.kind is Kind.REAL for one in conditions for part in walk(one))
+    if reals and any(aggregate.function in ("min", "max") for aggregate in aggregates):
+        raise Unsupported("MIN or MAX beside a condition on a FLOAT")
 
 
 def _table_around(scope: Scope, alias: str) -> tuple[ScopeTable | None, int]:
@@ -118,9 +162,11 @@ def _table_around(scope: Scope, alias: str) -> tuple[ScopeTable | None, int]:
     return None, 0
 
 
-def _implicit_name(node: Node, dialect: Dialect) -> str:
-    """The name of an output column without an alias: a column's own; PostgreSQL looks through casts and at the
+def output_name(node: Node, dialect: Dialect) -> str:
+    """The name of an output column: its alias, or a column's own; PostgreSQL looks through casts and at the
     ELSE of a CASE, and names a function's result after the function."""
+    if isinstance(node, exp.Alias):
+        return fold_column(node.args["alias"], dialect)
     inner = node
     by_functions = dialect.rules.queries.names_outputs_by_functions
     while by_functions and isinstance(inner, (exp.Cast, exp.Paren, exp.Case)):
@@ -183,8 +229,12 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     qualify = _qualify(query, node.args.get("qualify"))
     if having is not None and keys is None and not aggregates and rules.having_without_groups != "one group":
         where, having = _filter_by_having(query, where, having, node.args["having"].find(exp.Query) is not None)
+    if where is not None and not keys and context.dialect.rules.types.reals_compute_as_doubles:
+        _refuse_extremes_beside_reals(aggregates, where, sources)
     grouped = keys is not None or bool(aggregates) or having is not None
     bounds = limits(node, context, scope)
+    if unique and bounds.offset is not None and context.dialect.rules.definitions.table_collations:
+        _refuse_constants(outputs)
     if bounds.with_ties and skips_locked(node):
         raise SqlError("42601", "SKIP LOCKED and WITH TIES options cannot be used together")
     if groups is not None and groups.sets is not None and not rules.orders_rollups and order:

@@ -7,7 +7,6 @@ Joins are bound from left to right. A comma starts a new group: the ON of a late
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -24,6 +23,7 @@ from sql_semantics.frontend.types.rounding import refuse_rounded_keys
 from sql_semantics.ir.expressions import Binary, Const, Expr, Function
 from sql_semantics.ir.queries import BaseTable, Identified, Joined, Source
 from sql_semantics.ir.walks.correlation import reads_outside
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.types import BOOLEAN
 
 _OUTER = ("left", "right", "full")
@@ -152,7 +152,7 @@ class _From:
         if nested is not None and isinstance(node, exp.Table) and not dialect.rules.queries.nests_joins_bare:
             raise Unsupported(f"a join inside a join without parentheses in {dialect.name}")
         if nested is None:
-            item = bind_item(node, self.context, self.scope)
+            item = bind_item(node, self.context, self.left())
             if self.identified and isinstance(item.relation, BaseTable):
                 return replace(item, relation=Identified(item.relation.name), width=item.width + 1)
             return item
@@ -162,11 +162,23 @@ class _From:
         alias = node.args.get("alias") if isinstance(node, exp.Subquery) else None  # else it is the first table's own
         return item if alias is None else _aliased(item, alias, self.context)
 
+    def left(self) -> Scope:
+        """What a LATERAL item sees; in a write not the target, which is the first item (PostgreSQL UPDATE)."""
+        scope = self.scope
+        if not self.identified or not scope.tables:
+            return scope
+        return Scope(scope.tables[1:], scope.groups[1:], scope.width, scope.outer)
+
     def put(self, item: Item, kind: _Kind) -> Visible:
         """Append the item as a group of its own; what is visible of it."""
         by = self.scope.width
         tables = [
-            replace(table, columns=tuple((name, shifted(e, by)) for name, e in table.columns)) for table in item.tables
+            replace(
+                table,
+                columns=tuple((name, shifted(e, by)) for name, e in table.columns),
+                present=None if table.present is None else shifted(table.present, by),
+            )
+            for table in item.tables
         ]
         self.scope.add_tables(tables, self.context.dialect)
         visible = [(name, shifted(e, by)) for name, e in item.visible]
@@ -338,7 +350,8 @@ def _merged(
             (one, other), target = unify([ours[0], theirs[0]], context, "JOIN/USING")
             merged[name] = Function("coalesce", (one, other), target)
         else:
-            merged[name] = cast(theirs[0] if kind == "right" else ours[0], one.type)
+            kept = theirs[0] if kind == "right" else ours[0]
+            merged[name] = kept if dialect.rules.definitions.table_collations else cast(kept, one.type)
     rest = [(n, e) for n, e in right if n not in merged]
     shown = dialect.rules.queries.using_columns
     if shown == "in place":

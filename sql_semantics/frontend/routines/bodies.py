@@ -7,7 +7,6 @@ any care at run time. Does not know either language's statements.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -22,6 +21,7 @@ from sql_semantics.ir.expressions import Column, Expr, Variable
 from sql_semantics.ir.programs import Conditions, Raise
 from sql_semantics.ir.queries import OutputColumn, Query, Select
 from sql_semantics.ir.statements import Statement, Together, Truncate, Write
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import NULL, SqlType
 
@@ -122,7 +122,12 @@ def expression_node(piece: Piece, context: Context) -> Node:
     """The parse tree of an expression that stands alone."""
     if not piece.tokens:
         raise SchemaError("an expression is missing in a routine")
-    tree = parse_one(f"SELECT {piece.text}", context.dialect.name)
+    words = piece.words()
+    queries = context.dialect.rules.definitions.routine_languages
+    depths = [token[4] for token in piece.tokens]
+    reads = any(a != "DISTINCT" and b == "FROM" and not d for a, b, d in zip(["", *words], words, depths, strict=False))
+    text = f"(SELECT {piece.text})" if queries and reads else piece.text  # what is written is a query's end there
+    tree = parse_one(f"SELECT {text}", context.dialect.name)
     if not isinstance(tree, exp.Select) or len(tree.expressions) != 1:
         raise Unsupported(f"expression {piece.text}")
     only(tree, "expressions")

@@ -8,7 +8,6 @@ body goes to the reader of its language. Sources: PostgreSQL manual, CREATE FUNC
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
 from lark import Tree
@@ -16,6 +15,8 @@ from lark import Tree
 from sql_semantics.errors import SchemaError, Unreadable, Unsupported
 from sql_semantics.frontend.routines.skeleton import Block, Item, Piece, Reader, Simple, parse, tokens
 from sql_semantics.frontend.text.placeholders import rewrite
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written, unquoted
 
@@ -23,11 +24,11 @@ _PSM_CHARACTERISTIC = (
     r"LANGUAGE\s+SQL|NOT\s+DETERMINISTIC|DETERMINISTIC|CONTAINS\s+SQL|NO\s+SQL|READS\s+SQL\s+DATA"
     r"|MODIFIES\s+SQL\s+DATA|SQL\s+SECURITY\s+(?:DEFINER|INVOKER)|COMMENT\s+'(?:[^'\\]|''|\\.)*'"
 )
-_PSM_CHARACTERISTICS = re.compile(rf"(?:(?:{_PSM_CHARACTERISTIC})\s*)*\Z", re.IGNORECASE)
-_PSM_RETURNS = re.compile(rf"\s*RETURNS\s+(.*?)\s*((?:\b(?:{_PSM_CHARACTERISTIC})\s*)*)\Z", re.IGNORECASE | re.DOTALL)
-_DEFINER = re.compile(r"(\s*CREATE\s+(?:OR\s+REPLACE\s+)?)(DEFINER\s*=\s*\S+?(?:\s*@\s*\S+)?)(\s+)", re.IGNORECASE)
-_REPLACE = re.compile(r"(\s*CREATE\s+)(OR\s+REPLACE)(\s)", re.IGNORECASE)
-_PG_WORDS = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:PROCEDURE|FUNCTION)\s", re.IGNORECASE)
+_PSM_CHARACTERISTICS = pattern(rf"(?:(?:{_PSM_CHARACTERISTIC})\s*)*\Z", re.IGNORECASE)
+_PSM_RETURNS = pattern(rf"\s*RETURNS\s+(.*?)\s*((?:\b(?:{_PSM_CHARACTERISTIC})\s*)*)\Z", re.IGNORECASE | re.DOTALL)
+_DEFINER = pattern(r"(\s*CREATE\s+(?:OR\s+REPLACE\s+)?)(DEFINER\s*=\s*\S+?(?:\s*@\s*\S+)?)(\s+)", re.IGNORECASE)
+_REPLACE = pattern(r"(\s*CREATE\s+)(OR\s+REPLACE)(\s)", re.IGNORECASE)
+_PG_WORDS = pattern(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:PROCEDURE|FUNCTION)\s", re.IGNORECASE)
 _TWO_WORD_TYPES = {
     "DOUBLE": ("PRECISION",),
     "CHARACTER": ("VARYING", "("),
@@ -103,8 +104,8 @@ def _psm(text: str, dialect: Dialect) -> Header:
     replace = bool(_REPLACE.match(text))
     if replace and not dialect.rules.definitions.or_replace_psm:
         raise Unsupported("CREATE OR REPLACE of a routine without a language")
-    for pattern in (_REPLACE, _DEFINER):
-        text = pattern.sub(lambda m: m.group(1) + " " * len(m.group(2)) + m.group(3), text, count=1)
+    for one in (_REPLACE, _DEFINER):
+        text = one.sub(lambda m: m.group(1) + " " * len(m.group(2)) + m.group(3), text, count=1)
     if re.match(r"\s*CREATE\s+(?:PROCEDURE|FUNCTION)\s+IF\s+NOT\s+EXISTS\b", text, re.IGNORECASE):
         raise Unsupported("CREATE PROCEDURE IF NOT EXISTS")
     if re.match(r"\s*CREATE\s+(?:PROCEDURE|FUNCTION)\s+[\w$`\"]+\s*\.", text, re.IGNORECASE):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
 from sql_semantics.frontend.names.refusals import refuse_writes, routine_name
@@ -20,7 +19,13 @@ from sql_semantics.frontend.routines.plpgsql.body import Body
 from sql_semantics.frontend.routines.plpgsql.reader import bind_body
 from sql_semantics.frontend.routines.psm.reader import PsmBinder
 from sql_semantics.frontend.routines.sqlbody import bind_sql_body
-from sql_semantics.frontend.routines.triggers import RowTrigger, bound_trigger, signature_of, trigger_body
+from sql_semantics.frontend.routines.triggers import (
+    RowTrigger,
+    WithinTriggers,
+    bound_trigger,
+    signature_of,
+    trigger_body,
+)
 from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.ir.expressions import Expr, Variable
 from sql_semantics.ir.programs import Return
@@ -29,6 +34,7 @@ from sql_semantics.ir.schema import Catalog, Table, Trigger
 from sql_semantics.ir.statements import Call, Procedure, Statement
 from sql_semantics.ir.walks.effects import routines_in
 from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written, folded_written_table
 from sql_semantics.values.types import Kind, SqlType
@@ -157,16 +163,19 @@ def _run_triggers(
 ) -> None:
     """Bind the triggers that are to be run, in the order of their names."""
     bodies: list[Procedure] = []
+    within = replace(catalog, triggers=WithinTriggers(running))
     for written in sorted(fired, key=lambda one: one.name):
         try:
             table = find_table(written.table, catalog.tables, dialect)
-            routine = Routine(signature_of(written, table), catalog)
+            routine = Routine(signature_of(written, table), within)
             bodies.append(_trigger_procedure(written, routine, routines, table, dialect))
             trigger = bound_trigger(written, routine, table, catalog, dialect)
         except SqlError as error:
             refuse(written.key, f"{written.construct}, a statement of which always fails: {error}")
         except Unsupported as error:
             refuse(written.key, error.construct)
+        except (SchemaError, UnknownTable) as error:
+            refuse(written.key, f"{_UNREAD} ({error})")
         except RecursionError:
             refuse(written.key, "a routine nested too deeply")
         else:
@@ -177,6 +186,10 @@ def _run_triggers(
             refuse_writes(procedure.body, catalog)
         except Unsupported as error:
             refuse(procedure.name, error.construct)
+    if any(one.outermost for of_table in running.values() for one in of_table):
+        for procedure in bodies:
+            if called(procedure.body):  # what it writes would fire them here
+                refuse(procedure.name, f"{procedure.name}, a call beside a trigger that hangs on pg_trigger_depth()")
 
 
 def _trigger_procedure(

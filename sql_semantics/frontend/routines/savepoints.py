@@ -12,11 +12,12 @@ from sqlglot import Token, TokenType
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.text.syntax import tokens_of
 from sql_semantics.ir.statements import Release, RollbackTo, Savepoint
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded
 
 _FIRST_WORDS = ("SAVEPOINT", "ROLLBACK", "RELEASE")
-_CANDIDATE = re.compile(r"\s*(SAVEPOINT|ROLLBACK|RELEASE|--|/\*|#)", re.IGNORECASE)
+_CANDIDATE = pattern(r"\s*(SAVEPOINT|ROLLBACK|RELEASE|--|/\*|#)", re.IGNORECASE)
 """A text that may be one of these; a comment may hide the first word."""
 _LITERALS = frozenset({TokenType.STRING, TokenType.NUMBER})
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import resources
 
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
 from sql_semantics.errors import SchemaError
+from sql_semantics.records import dataclass
 
 _PSM_LITERALS = {
     "backquotes": r"""
@@ -110,7 +110,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """A loop of `kind` loop, while_, repeat or for_; `head` is its condition (of UNTIL too) or what follows FOR."""
+    """A loop of `kind` loop, while_, repeat, for_ or foreach_; `head` is its condition (of UNTIL too) or what follows
+    FOR or FOREACH."""
 
     kind: str
     label: str | None
@@ -219,7 +220,7 @@ class Reader:
                 return Choice(subject, pairs, otherwise)
             case "repeat":
                 return Rounds("repeat", label, self.piece(parts[1]), self.items(parts[0]))
-            case "while_" | "for_":
+            case "while_" | "for_" | "foreach_":
                 return Rounds(str(tree.data), label, self.piece(parts[0]), self.items(parts[1]))
         return Rounds("loop", label, None, self.items(parts[0]))
 

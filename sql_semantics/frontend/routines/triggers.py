@@ -7,8 +7,8 @@ not know how a body is bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
@@ -23,6 +23,8 @@ from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog, Table, Trigger
 from sql_semantics.ir.walks.traverse import has_queries
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT
 
@@ -73,14 +75,17 @@ def row_trigger(text: str, functions: Mapping[str, Sequence[str]], dialect: Dial
         raise refusal
     called = words[executes + 2 :]
     called = called[2:] if called[1:2] == ["."] else called
-    if called[1:3] != ["(", ")"] or called[3:] not in ([], [";"]):
-        raise refusal  # with arguments
-    function = name_of(piece.tokens[len(words) - len(called)])
+    start_of = len(words) - len(called)
+    arguments = _arguments(piece.slice(start_of + 1))
+    function = name_of(piece.tokens[start_of])
     texts = functions.get(function, ())
-    if len(texts) != 1:
+    if len(texts) != 1 or arguments is None:
+        raise refusal
+    given = with_arguments(texts[0], arguments)
+    if given is None:
         raise refusal
     try:
-        header = read_header(texts[0], dialect)
+        header = read_header(given, dialect)
     except SchemaError:
         raise refusal from None
     if header.language != "plpgsql" or (header.returns or "").strip().upper() != "TRIGGER" or header.parameters:
@@ -101,6 +106,49 @@ def row_trigger(text: str, functions: Mapping[str, Sequence[str]], dialect: Dial
     return RowTrigger(
         text, name, trigger.table, before, frozenset(trigger.events), columns, condition, header, trigger.construct
     )
+
+
+def _arguments(piece: Piece) -> tuple[str, ...] | None:
+    """The texts and numbers in parentheses; None for anything else."""
+    words = piece.words()
+    end = len(words) - (words[-1:] == [";"])
+    if words[:1] != ["("] or words[end - 1 : end] != [")"]:
+        return None
+    inside = piece.tokens[1 : end - 1]
+    commas = all(token[0] == "COMMA" for token in inside[1::2])
+    plain = all(_PLAIN_NUMBER.fullmatch(token[1]) or token[1].startswith("'") for token in inside[::2])
+    if inside and not (commas and plain and len(inside) % 2):
+        return None
+    return tuple(token[1][1:-1].replace("''", "'") if token[1][0] == "'" else token[1] for token in inside[::2])
+
+
+_PLAIN_NUMBER = pattern(r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+"""One that is given on as it is written."""
+_NAMED = pattern(r"\btg_(?:argv|nargs)\b", re.IGNORECASE)
+_DOLLARS = pattern(r"\$\w*\$")
+_ARGUMENT = pattern(r"\btg_argv\s*\[\s*(\d+)\s*\]|\btg_nargs\b", re.IGNORECASE)
+_QUOTED = pattern(r"\bAS\s+'", re.IGNORECASE)
+
+
+def with_arguments(text: str, arguments: tuple[str, ...]) -> str | None:
+    """The function's text with a trigger's arguments for the items of TG_ARGV; None where that cannot be told."""
+    if _ARGUMENT.search(text) is None:
+        return text
+    if len(_NAMED.findall(text)) > len(_ARGUMENT.findall(text)) or len(_DOLLARS.findall(text)) > 2:
+        return None  # a variable of the name, or a text that has it
+    found: list[str] = []
+    position = 0
+    for match in _ARGUMENT.finditer(text):
+        before = text[: match.start()]
+        if _QUOTED.search(text) is not None or before.count("'") % 2 or "--" in before or "/*" in before:
+            return None
+        place = None if match[1] is None else int(match[1])
+        value = "NULL" if place is not None and place >= len(arguments) else ""
+        if not value:
+            value = str(len(arguments)) if place is None else "'" + arguments[place].replace("'", "''") + "'"
+        found += [text[position : match.start()], value if place is None else f"CAST({value} AS text)"]
+        position = match.end()
+    return "".join([*found, text[position:]])
 
 
 _KEYS = "RI_ConstraintTrigger"
@@ -132,10 +180,32 @@ def bound_trigger(trigger: RowTrigger, routine: Routine, table: Table, catalog: 
         if not set(trigger.columns) <= set(known):
             raise SchemaError(f"{trigger.construct}, of a column that the table does not have")
         columns = frozenset(known.index(name) for name in trigger.columns)
-    condition = None if trigger.condition is None else _condition(trigger.condition, table, catalog, dialect)
+    outermost = trigger.condition is not None and _OUTERMOST.fullmatch(trigger.condition.text) is not None
+    given = None if outermost else trigger.condition
+    condition = None if given is None else _condition(given, table, catalog, dialect)
     return Trigger(
-        trigger.name, trigger.before, trigger.events, columns, condition, routine, trigger.construct
+        trigger.name, trigger.before, trigger.events, columns, condition, routine, trigger.construct, outermost
     )  # fmt: skip
+
+
+_OUTERMOST = pattern(r"[\s(]*(?:pg_catalog\s*\.\s*)?pg_trigger_depth\s*\(\s*\)\s*(?:=\s*0|<\s*1)[\s)]*", re.IGNORECASE)
+"""The condition that no trigger is running (PostgreSQL 9.26)."""
+
+
+class WithinTriggers(Mapping[str, tuple[Trigger, ...]]):
+    """The triggers, by table, that what triggers write fires."""
+
+    def __init__(self, triggers: Mapping[str, tuple[Trigger, ...]]) -> None:
+        self._triggers = triggers
+
+    def __getitem__(self, table: str) -> tuple[Trigger, ...]:
+        return tuple(trigger for trigger in self._triggers[table] if not trigger.outermost)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._triggers)
+
+    def __len__(self) -> int:
+        return len(self._triggers)
 
 
 def _condition(piece: Piece, table: Table, catalog: Catalog, dialect: Dialect) -> Expr:

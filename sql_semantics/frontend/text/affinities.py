@@ -26,7 +26,8 @@ _COLUMN_CONSTRAINTS = _TABLE_CONSTRAINTS | {"NOT", "NULL", "DEFAULT", "COLLATE",
 
 def with_known_types(text: str, tokens: Sequence[Token]) -> str:
     """The text of a CREATE TABLE or an ALTER TABLE ... ADD with each column's type under a name of its affinity, and
-    without STRICT, whose tables take the same values where they take any; other texts as they are."""
+    without its options (see `options_of`); other texts as they are. STRICT tables take the same values where they take
+    any."""
     words = [_word(token) for token in tokens]
     changes: list[tuple[int, int, str]] = []
     strict = False
@@ -35,16 +36,10 @@ def with_known_types(text: str, tokens: Sequence[Token]) -> str:
         if words[opening : opening + 1] != ["("]:
             return text
         closing, columns = _columns(words, opening)
-        options = words[closing + 1 :]
+        options, behind = _options(words, closing + 1)
         strict = "STRICT" in options
-        if strict:
-            place = closing + 1 + options.index("STRICT")
-            first, last = place, place
-            if words[place - 1] == ",":
-                first -= 1
-            elif words[place + 1 : place + 2] == [","]:
-                last += 1
-            changes.append((tokens[first].start, tokens[last].end + 1, " "))
+        if options:
+            changes.append((tokens[closing + 1].start, tokens[behind - 1].end + 1, " "))
     elif words[:2] == ["ALTER", "TABLE"] and "ADD" in words:
         place = words.index("ADD") + 1
         place += words[place : place + 1] == ["COLUMN"]
@@ -58,6 +53,32 @@ def with_known_types(text: str, tokens: Sequence[Token]) -> str:
     for start, end, name in sorted(changes, reverse=True):
         text = f"{text[:start]}{name}{text[end:]}"
     return text
+
+
+def options_of(tokens: Sequence[Token]) -> frozenset[str]:
+    """Which of STRICT and WITHOUT ROWID stand behind the columns of a CREATE TABLE."""
+    words = [_word(token) for token in tokens]
+    if "TABLE" not in words[:3]:
+        return frozenset()
+    opening = _after_name(words, words.index("TABLE") + 1)
+    return _options(words, _columns(words, opening)[0] + 1)[0]
+
+
+def _options(words: Sequence[str], place: int) -> tuple[frozenset[str], int]:
+    """The options that stand at `place`, and where they end."""
+    found: set[str] = set()
+    while True:
+        if words[place : place + 1] == ["STRICT"]:
+            found.add("STRICT")
+            place += 1
+        elif words[place : place + 2] == ["WITHOUT", "ROWID"]:
+            found.add("WITHOUT ROWID")
+            place += 2
+        else:
+            return frozenset(found), place
+        if words[place : place + 1] != [","]:
+            return frozenset(found), place
+        place += 1
 
 
 def _word(token: Token) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_COMMENTS = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)+", re.DOTALL)
+from sql_semantics.patterns import pattern
+
+_COMMENTS = pattern(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)+", re.DOTALL)
 
 
 def beginning(text: str) -> str:

@@ -11,9 +11,11 @@ from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.syntax import only
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
 from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.families.arrays import ArrayFamily
+from sql_semantics.values.families.enums import EnumFamily
 from sql_semantics.values.identifiers import folded, folded_table
 from sql_semantics.values.types import (
     ANY,
@@ -224,6 +226,8 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     kind, name = node.this, dialect.name
     if not isinstance(kind, exp.DataType.Type):
         raise _unknown(node, dialect)
+    if kind is _TYPE.ENUM and dialect.rules.types.enums_are_texts:
+        return _enum(node)
     sizes = _sizes(node)
     if rules.declares_affinities:
         return _by_affinity(node, kind, sizes, dialect)
@@ -278,6 +282,20 @@ _SQLITE_TYPES: Mapping[object, SqlType] = {
     _TYPE.BIGDECIMAL: SQLITE_ANY,
     _TYPE.VARIANT: ANY,
 }
+
+
+def _enum(node: exp.DataType) -> SqlType:
+    """MySQL's ENUM, with labels of plain letters that differ in more than case."""
+    labels = [str(item.this) if isinstance(item, exp.Literal) and item.is_string else "" for item in node.expressions]
+    plain = all(_LABEL.match(label) for label in labels)
+    if not plain or not labels or len({label.lower() for label in labels}) < len(labels):
+        raise Unsupported("an ENUM with such labels")
+    name = f"enum({','.join(labels)})"
+    return SqlType(Kind.ENUM, family=EnumFamily(name, tuple(labels)))
+
+
+_LABEL = pattern(r"[!-&(-\[\]-~]+( [!-&(-\[\]-~]+)*\Z")
+"""Printable ASCII without quotes and backslashes, and no blanks at its ends."""
 
 
 def _unknown(node: exp.DataType, dialect: Dialect) -> Unsupported:

@@ -16,8 +16,7 @@ from sqlglot.parser import Parser
 
 from sql_semantics.frontend.text.interpreted import extensible
 from sql_semantics.products import PRODUCTS
-from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.functions import rules
+from sql_semantics.values.functions import names
 
 _SPECIAL = frozenset({"SUBSTRING", "SUBSTR", "TRIM", "EXTRACT", "POSITION", "MOD"})
 
@@ -26,8 +25,10 @@ _SPECIAL = frozenset({"SUBSTRING", "SUBSTR", "TRIM", "EXTRACT", "POSITION", "MOD
 def parser_class(dialect: str) -> type[Parser]:
     """The product's parser without the functions that are bound by name."""
     base, text = extensible(Grammar.get_or_raise(dialect).parser_class), PRODUCTS[dialect].text
-    ours = {name.upper() for name in rules(Dialect(dialect))} - text.keyword_forms
+    ours = {name.upper() for name in names(dialect)} - text.keyword_forms
     functions = {name: build for name, build in base.FUNCTIONS.items() if name not in ours}
+    if _SERIES in functions:
+        functions[_SERIES] = _series(functions[_SERIES])
     forms = {name: parse for name, parse in base.FUNCTION_PARSERS.items() if name not in ours}
     primary = {**base.PRIMARY_PARSERS, TokenType.NULL: _null}
     unary = {**base.UNARY_PARSERS, TokenType.PLUS: _plus}
@@ -53,6 +54,24 @@ _KEYED: Mapping[TokenType, Callable[[Parser, exp.Expr, exp.Expr], exp.Expr]] = {
     TokenType.DARROW: lambda _, value, key: exp.JSONExtractScalar(this=value, expression=key),
 }
 """``->`` and ``->>``, whose key the parser would read as a path."""
+
+
+_SERIES = "GENERATE_SERIES"
+
+
+def _series(build: Callable[[list[exp.Expr]], exp.Expr]) -> Callable[[list[exp.Expr]], exp.Expr]:
+    """How a series is built: its step as it is written, which the parser reads as an interval of one unit or not at
+    all."""
+
+    def built(given: list[exp.Expr]) -> exp.Expr:
+        if len(given) > 3:
+            return exp.Anonymous(this=_SERIES, expressions=given)
+        found = build(given[:2])
+        if len(given) == 3:
+            found.set("step", given[2])
+        return found
+
+    return built
 
 
 _LITERALS = frozenset({TokenType.NUMBER, TokenType.STRING})
@@ -113,7 +132,7 @@ def known_functions(dialect: str) -> frozenset[str]:
 @cache
 def keyword_forms(dialect: str) -> frozenset[str]:
     """Functions of the product that the parser has nodes for because of their syntax."""
-    return frozenset(name.upper() for name in rules(Dialect(dialect)) if name.upper() in _SPECIAL)
+    return frozenset(name.upper() for name in names(dialect) if name.upper() in _SPECIAL)
 
 
 def parse(text: str, tokens: list[Token], dialect: str) -> list[exp.Expr | None]:

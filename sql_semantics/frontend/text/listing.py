@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.frontend.text.syntax import tokens_of
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import Kind
 
 LEAST = 16
@@ -23,11 +24,11 @@ LEAST = 16
 _BLANK = r"[ \t\r\n]*+"
 _TEXTS = {True: r"'[^'\\]*+(?:(?:''|\\.)[^'\\]*+)*+'", False: r"'[^']*+(?:''[^']*+)*+'"}
 _PLACE = r"\$[0-9]++|\?|%s|%\([^()'\"]*+\)s|(?<!:):[A-Za-z_]\w*+"
-_HEAD = re.compile(
+_HEAD = pattern(
     rf"{_BLANK}(?:INSERT|REPLACE)\b(?:[\w \t\r\n.,()]|\"[^\"]*+\"|`[^`]*+`)*?\bVALUES{_BLANK}(?=\()",
     re.IGNORECASE | re.ASCII,
 )
-_QUERY = re.compile(r"\b(?:SELECT|VALUES|TABLE|WITH)\b", re.IGNORECASE)
+_QUERY = pattern(r"\b(?:SELECT|VALUES|TABLE|WITH)\b", re.IGNORECASE)
 _NESTED = 3
 """Parentheses within each other in a cell."""
 

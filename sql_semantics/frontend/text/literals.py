@@ -10,6 +10,7 @@ import re
 from decimal import Decimal, InvalidOperation
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.patterns import pattern
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.arrays import ArrayFamily
@@ -32,8 +33,8 @@ from sql_semantics.values.types import (
 
 from sql_semantics.ir.expressions import Const  # isort: skip
 
-_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
-_DECIMAL = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*\Z", re.ASCII)
+_INTEGER = pattern(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
+_DECIMAL = pattern(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*\Z", re.ASCII)
 _BLANKS = " \t\n\r\v\f"
 _LONG = 30
 """Digits beyond which no integer type holds a number."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
 
 from sql_semantics.errors import MisfitParameters, Unsupported
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
+from sql_semantics.records import dataclass
 
 PREFIX = "bound_"
 
@@ -53,7 +54,7 @@ _PLACES = r"""
   | (?P<percentpercent>%%)
   | (?P<colon>:(?P<name>[A-Za-z_]\w*))
 """
-_LOOKS = re.compile(r"\$[0-9]|[?]|%s|%\(|:[A-Za-z_]")
+_LOOKS = pattern(r"\$[0-9]|[?]|%s|%\(|:[A-Za-z_]")
 _LEXERS = {
     backslashes: re.compile((_BACKSLASHES if backslashes else _COMMON) + _PLACES, re.VERBOSE | re.DOTALL)
     for backslashes in (True, False)

@@ -86,7 +86,7 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
             raise Unsupported("AS without a name")
         if word == "USING" and following[:1] == ["("] and _qualifies(words, place + 2):
             raise Unsupported("a qualified name in USING")
-        if word == "GROUP BY" and following[:1] in (["DISTINCT"], ["ALL"]):
+        if word == "GROUP BY" and following[:1] in (["DISTINCT"], ["ALL"]) and not _groups_by_all(following, rules):
             raise Unsupported(f"GROUP BY {following[0]}")
     _refuse_doubtful_literals(tokens, rules)
     into = 3 if rules.inserts_or and words[1:2] == ["OR"] else 1
@@ -102,6 +102,12 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
                 raise Unsupported(f"TABLE as a query in {dialect}")
     if rules.offset_needs_limit and "OFFSET" in words and "LIMIT" not in words:
         raise Unsupported(f"OFFSET without LIMIT in {dialect}")
+
+
+def _groups_by_all(following: Sequence[str], rules: TextRules) -> bool:
+    """Whether it is DuckDB's GROUP BY ALL, and not PostgreSQL's word before what it groups by."""
+    ends = ("", ")", "ORDER BY", "HAVING", "LIMIT", "UNION", "QUALIFY", "WINDOW")
+    return rules.groups_by_all and following[0] == "ALL" and (*following, "")[1] in ends
 
 
 def _refuse_doubtful_literals(tokens: Sequence[Token], rules: TextRules) -> None:

@@ -18,6 +18,7 @@ from sql_semantics.errors import Unreadable, Unsupported
 from sql_semantics.frontend.text.affinities import with_known_types
 from sql_semantics.frontend.text.grammar import parse
 from sql_semantics.frontend.text.spelling import check_spelling
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
 
 Node = exp.Expr
@@ -162,7 +163,7 @@ def _marked(tokens: list[Token], dialect: str) -> list[Token]:
     return marked
 
 
-_SYSTEM_CALL = re.compile(r"\bpg_catalog\s*\.\s*\"?(\w+)\"?\s*\(", re.IGNORECASE)
+_SYSTEM_CALL = pattern(r"\bpg_catalog\s*\.\s*\"?(\w+)\"?\s*\(", re.IGNORECASE)
 
 
 def system_calls(text: str) -> frozenset[str]:

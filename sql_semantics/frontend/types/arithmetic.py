@@ -40,6 +40,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
+from sql_semantics.records import replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import (
     BIGINT,
@@ -284,8 +285,8 @@ def negate(operand: Expr, context: Context) -> Expr:
     return Unary("-", operand, BIGINT if widest_integer else operand.type)
 
 
-_NO_EXTREMES = frozenset({Kind.INTERVAL, Kind.JSONB, Kind.COMPOSITE})
-"""Of which products, or versions of them, have no MIN and MAX."""
+_NO_EXTREMES = frozenset({Kind.INTERVAL, Kind.JSONB, Kind.COMPOSITE, Kind.ANY})
+"""Of which products, or versions of them, have no MIN and MAX, or whose order is not modelled."""
 
 
 def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Expr, SqlType]:
@@ -298,11 +299,13 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
             raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
         if kind in _NO_EXTREMES or (kind in (Kind.UUID, Kind.BYTES) and not rules.extremes_of_anything):
             raise Unsupported(f"function {function}() of {argument.type}")
+        if kind is Kind.ENUM and rules.enums_are_texts:  # chosen by its text, sorted by its place
+            raise Unsupported(f"function {function}() of an ENUM")
         refuse_unordered([argument.type], dialect)
         if kind is Kind.TEXT and argument.type.padded:
             return argument, SqlType(Kind.TEXT, padded=True)
         plain = kind is Kind.TEXT and argument.type != SQLITE_JSON
-        return argument, TEXT if plain else argument.type
+        return argument, replace(TEXT, collation=argument.type.collation) if plain else argument.type
     if kind is Kind.REAL and rules.reals_compute_as_doubles:
         argument, kind = Cast(argument, DOUBLE), Kind.DOUBLE
     if kind in (Kind.INTERVAL, Kind.TIME, Kind.REAL) or (kind is Kind.TEXT and not rules.mismatch_is_error):

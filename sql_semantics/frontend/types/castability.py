@@ -92,6 +92,8 @@ def storable(source: SqlType, target: SqlType, rules: TypeRules) -> bool:
         return True
     if first is second and first in FAMILY_KINDS:
         return False
+    if rules.enums_are_texts and {first, second} == {Kind.TEXT, Kind.ENUM}:
+        return True
     numbers = first in NUMBER_KINDS and second in NUMBER_KINDS
     if rules.assignment_casts == "to texts":
         return numbers or second is Kind.TEXT or (first, second) in _DOWN

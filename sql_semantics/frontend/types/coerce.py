@@ -172,6 +172,28 @@ def as_value(expr: Expr, context: Context) -> Expr:
     return expr
 
 
+_TEXTUAL = frozenset({"CASE", "COALESCE", "GREATEST", "LEAST"})
+"""What gives a text where one of its values is an enum and another a text."""
+
+
+def texts_of_enums(items: Sequence[Expr], context: Context, what: str) -> list[Expr]:
+    """MySQL's enums as the texts that they are among texts. Raises Unsupported for them among anything else."""
+    if not context.dialect.rules.types.enums_are_texts or all(item.type.kind is not Kind.ENUM for item in items):
+        return list(items)
+    comparing = what in ("IN", "LIKE") or what.startswith("operator")
+    known = [item for item in items if item != null()]
+    if not comparing and (what not in _TEXTUAL or all(item.type.kind is Kind.ENUM for item in known)):
+        raise Unsupported(f"{what} of ENUMs")
+    for item in items:
+        number = isinstance(item, Param) and context.parameters.kinds[item.key] not in (Kind.TEXT, Kind.NULL)
+        if number or not (is_loose(item) or item.type.kind in (Kind.ENUM, Kind.TEXT)):
+            raise Unsupported(f"{what} of an ENUM and a value of another type")
+    return [
+        Cast(item, TEXT) if item.type.kind is Kind.ENUM else item if item == null() else settle(item, TEXT, context)
+        for item in items
+    ]
+
+
 # --- common types -------------------------------------------------------------------------------------------------
 
 
@@ -304,6 +326,7 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
     """Convert all items to their common type; a loose parameter among only loose items keeps its own looks."""
     dialect, rules = context.dialect, context.dialect.rules.types
     values = adapted(numbered([as_value(item, context) for item in items], dialect), dialect)
+    values = texts_of_enums(values, context, what)
     comparing = what == "IN" or what.startswith("operator")
     if rules.nulls_alone == "unknown" and not comparing and all(item == null() for item in values):
         raise Unsupported(f"{what} of nothing but NULL in {dialect.name}")
@@ -384,6 +407,14 @@ def text_number(expr: Expr, comparing: bool = False) -> Expr:
 # --- storing ------------------------------------------------------------------------------------------------------
 
 
+def _is_number_for_text(expr: Expr, target: SqlType, context: Context) -> bool:
+    """Whether an integer parameter is stored as a text (PostgreSQL 10.4)."""
+    if not isinstance(expr, Param) or not is_loose(expr) or target.kind is not Kind.TEXT:
+        return False
+    whole = context.parameters.kinds[expr.key] in INTEGER_KINDS
+    return whole and context.dialect.reads_untyped_texts and context.parameters.types.get(expr.key) is None
+
+
 def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
     """The expression stored into a column or variable of type `target` (PostgreSQL 10.4; MySQL 11.1).
 
@@ -396,8 +427,12 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
         return _assign_list(expr, target, context)
     if target.kind is Kind.ANY and expr != null():
         expr = settle_alone(as_value(expr, context), context)
+    if rules.enums_are_texts and target.kind is Kind.ENUM and is_loose(expr) and expr != null():
+        expr = settle(expr, TEXT, context)
     if rules.moments_read_when_stored and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
         expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
+    if _is_number_for_text(expr, target, context):
+        expr = settle_alone(expr, context)  # the same text, whether the driver says its type or not
     expr = settle(as_value(expr, context), target, context)
     source, goal = expr.type, target.kind
     if source == target:

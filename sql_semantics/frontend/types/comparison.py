@@ -22,8 +22,10 @@ from sql_semantics.frontend.types.coerce import (
     settle,
     settle_alone,
     text_number,
+    texts_of_enums,
     unify,
 )
+from sql_semantics.frontend.types.collation import collated, refuse_uncollated
 from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Outer, Param, ScalarQuery
 from sql_semantics.ir.queries import Query, Select
 from sql_semantics.ir.walks.affinity import affine
@@ -123,6 +125,7 @@ def check_identity(expressions: Iterable[Expr], context: Context, operator: str 
     if any(item.type.kind is Kind.ANY for item in expressions):
         raise Unsupported(f"the {operator} of values of several classes")
     _refuse_unequated(item.type for item in expressions)
+    refuse_uncollated(expressions, context)
     if operator == "ordering":
         refuse_unordered((item.type for item in expressions), context.dialect)
     if not context.dialect.rules.types.equates_json and any(item.type.kind is Kind.JSON for item in expressions):
@@ -132,6 +135,7 @@ def check_identity(expressions: Iterable[Expr], context: Context, operator: str 
 def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr, Expr]:
     """Both operands of a comparison, converted. Raises SqlError 42883 (PostgreSQL) for types that do not compare."""
     rules = context.dialect.rules.types
+    left, right = texts_of_enums([left, right], context, f"operator {op}")
     if rules.texts_become_numbers:
         left, right = _bridged(left, right, context), _bridged(right, left, context)
     if rules.values_have_classes:
@@ -142,6 +146,7 @@ def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr
     left, right = numbered([left, right], context.dialect)
     check_families(left, right, context, op)
     (left, right), _ = unify([left, right], context, f"operator {op}")
+    left, right = collated((left, right), context)
     if rules.computed_digits_show and (has_more_digits(left) or has_more_digits(right)):
         if op in ("is_distinct", "is_not_distinct"):
             raise Unsupported(f"<=> of a quotient in {context.dialect.name}")
@@ -151,12 +156,13 @@ def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr
 
 def in_list(operand: Expr, items: Sequence[Expr], context: Context, negated: bool) -> InList:
     """``operand IN (items)``, converted to their common type."""
-    operand, *items = numbered([operand, *items], context.dialect)
+    operand, *items = texts_of_enums(numbered([operand, *items], context.dialect), context, "IN")
     for item in items:
         check_families(operand, item, context, "=")
     if is_loose(operand) and len({_family(item.type.kind) for item in items if not is_loose(item)}) > 1:
         raise Unsupported("an untyped value IN items of several types")  # PostgreSQL compares it with each by itself
     (operand, *items), _ = unify([operand, *items], context, "IN")
+    operand, *items = collated((operand, *items), context)
     return InList(operand, tuple(items), negated)
 
 

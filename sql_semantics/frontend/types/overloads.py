@@ -22,6 +22,7 @@ from sql_semantics.frontend.types.coerce import (
     settle_alone,
     text_number,
 )
+from sql_semantics.frontend.types.collation import COMPARING, collated
 from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.functions import Rule, Slot, rules
 from sql_semantics.values.types import (
@@ -57,6 +58,10 @@ def call_function(
     if table is None:
         raise Unsupported(f"function {name}()")
     given = [as_value(argument, context) for argument in arguments]
+    if types.enums_are_texts:
+        kinds = [Kind.TEXT if item.type.kind is Kind.ENUM or is_loose(item) else item.type.kind for item in given]
+        if any(item.type.kind is Kind.ENUM for item in given) and any(rule.takes(kinds) for rule in table):
+            given = [Cast(item, TEXT) if item.type.kind is Kind.ENUM else item for item in given]
     if types.reals_compute_as_doubles:
         given = [Cast(item, DOUBLE) if item.type.kind is Kind.REAL else item for item in given]
     if name in _OF_MOMENTS and given and is_loose(given[-1]) and isinstance(given[-1], Const):
@@ -89,6 +94,8 @@ def call_function(
     converted = tuple(_converted(item, slot, name, context) for item, slot in zip(given, slots, strict=True))
     if result is None:
         result = rule.result if isinstance(rule.result, SqlType) else _computed(rule, converted)
+    if name in COMPARING:
+        converted = tuple(collated(converted, context))
     return Function(name, converted, result)
 
 
@@ -183,7 +190,7 @@ def _converted(item: Expr, slot: Slot, name: str, context: Context) -> Expr:
         item = _settled(item, target, name, context)
     if item.type.kind in slot.kinds and not item.type.padded:
         return item
-    if item.type.padded and types.functions_see_padding and name in ("octet_length", "concat", "concat_ws"):
+    if item.type.padded and types.functions_see_padding and name in ("octet_length", "concat", "concat_ws", "format"):
         raise Unsupported(f"{name}() of a CHAR value, which sees its padding")
     if target is None:
         raise Unsupported(f"{name}() of {item.type}")

@@ -19,6 +19,7 @@ from sql_semantics.ir.expressions import Binary, Case, Cast, Column, Const, Expr
 from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.enums import EnumFamily
 from sql_semantics.values.types import BOOLEAN, Kind
 
 
@@ -34,6 +35,9 @@ def given_default(column: TableColumn, context: Context, *, otherwise: str | Non
         raise UnmodelledValue(column.unread, column.name)
     state = context.dialect.rules.writes.missing_default_error
     if column.default is None and column.not_null and column.generated is None and state is not None:
+        family = column.type.family
+        if isinstance(family, EnumFamily) and otherwise is None:
+            return Const(family.another(0), column.type)  # MySQL 11.6: its first label
         if otherwise is not None:
             raise Unsupported(f"{otherwise} that gives nothing for column {column.name}, which has no default")
         raise SqlError(state, f"field {column.name!r} doesn't have a default value")

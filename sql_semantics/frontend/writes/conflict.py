@@ -17,6 +17,7 @@ from sql_semantics.frontend.names.scope import Context, Scope, unknown_column
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.writes.assignments import bind_assignments
+from sql_semantics.frontend.writes.views import WriteTarget
 from sql_semantics.ir.expressions import Cast, Column, Const, Expr
 from sql_semantics.ir.schema import Table
 from sql_semantics.ir.statements import Conflict
@@ -29,9 +30,13 @@ _PROPOSED = "values()"
 
 
 def bind_conflict(
-    node: Node, table: Table, alias: str, context: Context, row_alias: Node | None, replace: bool
+    node: Node, target: WriteTarget, context: Context, row_alias: Node | None, replace: bool
 ) -> Conflict | None:
-    """What an INSERT says about taken keys; None for nothing. `row_alias`: MySQL's name of the row to insert."""
+    """What an INSERT says about taken keys; None for nothing. `row_alias`: MySQL's name of the row to insert.
+
+    Through a view the clause sees the view's columns, of any row of the table (tried on PostgreSQL 18.4).
+    """
+    table, alias = target.table, target.alias
     clause = node.args.get("conflict")
     alternative = str(node.args.get("alternative") or "").upper()
     if node.args.get("ignore") or replace or alternative:
@@ -53,6 +58,8 @@ def bind_conflict(
     if clause.args.get("action") is None:
         raise Unreadable("ON CONFLICT without an action")
     action = str(clause.args["action"].this).upper()
+    if target.shown is not None:
+        _refuse_in_views(clause, table)
     keys = _arbiters(clause, table, alias, context)
     if action == "DO NOTHING":
         if clause.expressions or clause.args.get("where") is not None:
@@ -64,11 +71,10 @@ def bind_conflict(
             raise SqlError(state, "ON CONFLICT DO UPDATE requires inference specification or constraint name")
         if not rules.untargeted_update_takes_any_key and len(table.keys) != 1:
             raise Unsupported(f"DO UPDATE without a conflict target in {context.dialect.name}")
-    scope = Scope()
-    scope.add(alias, table, context.dialect)
+    scope = target.scope(context)
     if alias == "excluded":
         raise Unsupported("a table named excluded")
-    scope.add("excluded", table, context.dialect)
+    scope.add("excluded", table, context.dialect, shown=target.shown)
     if not rules.excluded_is_ambiguous:
         scope.hide_last()
     binder = Binder(context, scope, "ON CONFLICT DO UPDATE")
@@ -78,6 +84,13 @@ def bind_conflict(
         only(clause.args["where"], "this")
         where = binder.condition(clause.args["where"].this)
     return Conflict("update", keys, assignments, where)
+
+
+def _refuse_in_views(clause: Node, table: Table) -> None:
+    """Raises Unsupported where keys are named otherwise than by columns: theirs have the table's names."""
+    named = clause.args.get("constraint") is not None or clause.args.get("index_predicate") is not None
+    if named or any(key.parts or key.where is not None for key in table.keys):
+        raise Unsupported("ON CONFLICT of a key of expressions, or by name, in a write to a view")
 
 
 def _listed(node: Node, context: Context) -> frozenset[str] | None:
@@ -144,7 +157,7 @@ def _arbiters(clause: Node, table: Table, alias: str, context: Context) -> tuple
     found = []
     for place, key in enumerate(table.keys):
         if key.parts:
-            if set(key.parts) != parts | _columns_as_parts(table, columns):
+            if set(map(_plain, key.parts)) != set(map(_plain, parts | _columns_as_parts(table, columns))):
                 continue
         elif parts or set(key.columns) != columns:
             continue
@@ -153,6 +166,8 @@ def _arbiters(clause: Node, table: Table, alias: str, context: Context) -> tuple
                 raise Unsupported("ON CONFLICT with another predicate than the index has")
             continue
         found.append(place)
+    if not found and parts and any(key.parts for key in table.keys):
+        raise Unsupported("ON CONFLICT with another expression than the index has")
     if not found:
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
         state = dialect.rules.writes.no_arbiter_error

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sqlglot import Token, TokenType, exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.text.affinities import options_of
 from sql_semantics.frontend.text.syntax import Node, only, tokens_of
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Free, Function
 from sql_semantics.ir.schema import TableColumn
@@ -78,6 +79,12 @@ def check_sequence(tree: Node, dialect: Dialect) -> None:
                 raise Unsupported(f"CREATE SEQUENCE with {str(option.this).upper()}")
 
 
+def without_rowid(text: str, dialect: Dialect) -> bool:
+    """Whether a table of SQLite is kept by its primary key, which is never NULL then and numbers nothing
+    (sqlite.org/withoutrowid.html)."""
+    return dialect.rules.definitions.rowid_keys and "WITHOUT ROWID" in options_of(tokens_of(text, dialect.name))
+
+
 def rowid_column(text: str, columns: Sequence[TableColumn], key: Sequence[int], dialect: Dialect) -> int | None:
     """The column of SQLite that stands for the rowid: the only one of the primary key, declared INTEGER to the letter.
 
@@ -86,8 +93,8 @@ def rowid_column(text: str, columns: Sequence[TableColumn], key: Sequence[int], 
     if not dialect.rules.definitions.rowid_keys or len(key) != 1:
         return None
     tokens = tokens_of(text, dialect.name)
-    if any(token.text.upper() == "WITHOUT" for token in tokens):
-        raise Unsupported("WITHOUT ROWID")
+    if without_rowid(text, dialect):
+        return None
     name = columns[key[0]].name
     depth = 0
     for place, token in enumerate(tokens):

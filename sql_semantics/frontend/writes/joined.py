@@ -27,7 +27,6 @@ from sql_semantics.ir.statements import JoinedWrite, Target
 
 def bind_joined_update(node: Node, context: Context) -> JoinedWrite:
     """``UPDATE t SET ... FROM u`` or MySQL's ``UPDATE t JOIN u SET ...``."""
-    _refuse_lateral(node)
     only(node, "this", "expressions", "from_", "where", "returning")
     lists = context.dialect.rules.writes.writes_several_tables
     clause = node.args.get("from_")
@@ -52,19 +51,11 @@ def bind_joined_update(node: Node, context: Context) -> JoinedWrite:
     return JoinedWrite(sources, where, (target,), False, _returning(node, scope, sources[0].alias, first, context))
 
 
-def _refuse_lateral(node: Node) -> None:
-    """A LATERAL item does not see the target, which is the first item of the list here."""
-    for part in (node.args.get("from_"), *(node.args.get("using") or ())):
-        if isinstance(part, Node) and part.find(exp.Lateral) is not None:
-            raise Unsupported("LATERAL in a write")
-
-
 def bind_joined_delete(node: Node, context: Context) -> JoinedWrite:
     """``DELETE FROM t USING u``, or MySQL's ``DELETE t, u FROM ...`` and ``DELETE FROM t, u USING ...``."""
     only(node, "this", "using", "tables", "where", "returning")
     if not isinstance(node.this, exp.Table):
         raise Unreadable("DELETE without FROM")
-    _refuse_lateral(node)
     using, named = node.args.get("using"), node.args.get("tables")
     rules = context.dialect.rules.writes
     if not rules.writes_several_tables:
@@ -96,7 +87,8 @@ def bind_joined_delete(node: Node, context: Context) -> JoinedWrite:
             raise SqlError("42S02", f"unknown table {alias!r} in MULTI DELETE")
         source, table = tables[alias]
         targets.append(Target(table.name, source.offset))
-    _refuse_same_table(targets)
+    if len(set(targets)) < len(targets):
+        raise Unsupported("one item twice among the targets of one statement")
     _refuse_returning(node)
     binder = Binder(context, scope, "DELETE")
     return JoinedWrite(sources, _where(node, binder), tuple(targets), True)

@@ -8,7 +8,6 @@ statement is bound as it stands. Does not know how rows are stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -35,6 +34,7 @@ from sql_semantics.ir.listed import Listed
 from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.ir.walks.rebuilding import rebuild
 from sql_semantics.ir.walks.traverse import children, walk
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, NULL, TEXT, UNMODELLED_KINDS, Kind, Value
 
 _SHORT = 9

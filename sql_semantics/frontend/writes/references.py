@@ -152,7 +152,9 @@ def _check_types(mine: SqlType, theirs: SqlType, dialect: Dialect) -> None:
     numbers = across and mine.kind in NUMBER_KINDS and theirs.kind in NUMBER_KINDS
     if not numbers and (mine.kind is not theirs.kind or mine.padded is not theirs.padded):
         raise Unsupported(f"FOREIGN KEY from {mine} to {theirs}")
-    if mine.kind is Kind.TEXT and (mine.padded or not equal_by_code_points(text_rule(dialect))):
+    if mine.kind is Kind.TEXT and (
+        mine.padded or mine.collation or theirs.collation or not equal_by_code_points(text_rule(dialect))
+    ):
         raise Unsupported("FOREIGN KEY of padded text, or text under a collation that is not by code points")
 
 

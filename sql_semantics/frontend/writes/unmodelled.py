@@ -17,10 +17,11 @@ from sql_semantics.frontend.text.syntax import Node
 from sql_semantics.frontend.types.coerce import assign, settle
 from sql_semantics.ir.expressions import Case, Const, Expr, IsNull
 from sql_semantics.ir.schema import TableColumn
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded
 from sql_semantics.values.opaque import UNSEEN, Opaque
-from sql_semantics.values.types import TEXT, UNMODELLED_KINDS, Kind
+from sql_semantics.values.types import TEXT, UNMODELLED_KINDS, Kind, SqlType
 
 
 def stored_value(node: Node, column: TableColumn, binder: Binder) -> Expr:
@@ -55,6 +56,111 @@ def stored_value(node: Node, column: TableColumn, binder: Binder) -> Expr:
     return Const(None, column.type)
 
 
+def shown_value(node: Node, binder: Binder, stored: bool) -> Expr:
+    """An item of a select list or of RETURNING. One that is not modelled, and changes neither rows nor how many there
+    are, may be anything: it is left out of what is judged, and the rest of the statement is not. `stored`: what is
+    shown goes into columns."""
+    context = binder.context
+    typed = len(context.parameters.types)
+    left_out = len(context.parameters.left_out)
+    try:
+        return binder.shown(node)
+    except Unsupported as error:
+        inside = context.level or context.compound or stored or binder.clause not in ("SELECT", "RETURNING")
+        if inside or not binder.scope.tables or not _is_scalar(node, context) or not is_harmless(node, context):
+            raise
+        if not all(_is_known(column, binder) for column in node.find_all(exp.Column)):
+            raise  # it may be a call of a function by the name of a column
+        construct = error.construct
+    del context.parameters.left_out[left_out:]
+    while len(context.parameters.types) > typed:
+        context.parameters.types.popitem()
+    _mention(node, context)
+    context.parameters.unshown.append(construct)
+    if _asks_only(node):
+        return Const(None, SqlType(Kind.UNKNOWN))  # as where nothing else is asked for
+    context.parameters.left_out.append(construct)
+    return Const(None, SqlType(Kind.UNKNOWN, name=construct))
+
+
+def _asks_only(node: Node) -> bool:
+    """Whether an expression hangs on settings of the session alone (PostgreSQL 9.28.1)."""
+    called = [call for call in node.find_all(exp.Func) if not isinstance(call, exp.Nullif | exp.Coalesce | exp.Cast)]
+    asked = all(isinstance(call, exp.Anonymous) and call.name.lower() == "current_setting" for call in called)
+    return bool(called) and asked and node.find(exp.Column) is None
+
+
+def _is_known(column: exp.Column, binder: Binder) -> bool:
+    try:
+        binder.shown(column)
+    except Unsupported:
+        return False
+    return True
+
+
+def _is_scalar(node: Node, context: Context) -> bool:
+    """Whether an expression gives one value for each row, and calls nothing that does more than to give one."""
+    if not context.dialect.rules.queries.opaque_outputs:
+        return False
+    if node.find(
+        exp.AggFunc, exp.Window, exp.Explode, exp.Unnest, exp.Query, exp.Star, exp.SessionParameter, exp.Parameter
+    ):
+        return False
+    for call in node.find_all(exp.Func):
+        names = {call.name.lower()} if isinstance(call, exp.Anonymous) else {name.lower() for name in call.sql_names()}
+        if any(name in _NOT_SCALAR or _DOES_MORE.match(name) for name in names):
+            return False
+        may_be_registered = context.dialect.rules.definitions.registered_functions and isinstance(call, exp.Anonymous)
+        if may_be_registered and not names <= _SCALAR:
+            return False  # an aggregate, perhaps
+        plain = isinstance(call, exp.Binary | exp.Connector | exp.Case | exp.Cast | exp.TryCast | exp.SubqueryPredicate)
+        if not plain and not any(is_builtin(name, context.dialect) for name in names):
+            return False  # an aggregate, perhaps
+    return True
+
+
+_DOES_MORE = pattern(
+    r"pg_|lo_|dblink|set_?config|setval|nextval|currval|lastval|last_insert|txid_|ts_(stat|rewrite|parse|token|debug)|load_"
+    r"|\w*xml|regr_|stddev|var_|covar_|percentile_|json\w*_agg|json_\w*agg|json_group_|jsonb?_(array_elements|each|object_keys|"
+    r"populate_recordset|to_record|path_query)|regexp_(matches|split_to_table)|generate_|range_\w*agg|bit_(and|or|xor)\Z"
+)
+_NOT_SCALAR = frozenset(
+    {
+        *("any_value", "array_agg", "avg", "bool_and", "bool_or", "corr", "count", "every", "group_concat", "grouping"),
+        *("max", "min", "mode", "std", "string_agg", "sum", "total", "variance", "cume_dist", "dense_rank", "lag"),
+        *("first_value", "last_value", "lead", "nth_value", "ntile", "percent_rank", "rank", "row_number"),
+        *("string_to_table", "unnest", "aclexplode", "changes", "total_changes"),
+    }
+)
+"""Aggregates, window functions, and functions that give several rows, as PostgreSQL, MySQL and SQLite have them."""
+_SCALAR = frozenset(
+    {
+        *(
+            "abs",
+            "char",
+            "coalesce",
+            "concat",
+            "concat_ws",
+            "format",
+            "glob",
+            "hex",
+            "ifnull",
+            "iif",
+            "instr",
+            "length",
+        ),
+        *("like", "likelihood", "likely", "lower", "ltrim", "nullif", "octet_length", "printf", "quote", "random"),
+        *("randomblob", "replace", "round", "rtrim", "sign", "soundex", "sqlite_source_id", "sqlite_version", "substr"),
+        *("substring", "trim", "typeof", "unhex", "unicode", "unlikely", "upper", "zeroblob"),
+        *("date", "datetime", "julianday", "strftime", "time", "timediff", "unixepoch"),
+        *("json", "json_array", "json_array_length", "json_extract", "json_insert", "json_object", "json_patch"),
+        *("json_pretty", "json_quote", "json_remove", "json_replace", "json_set", "json_type", "json_valid", "jsonb"),
+    }
+)
+"""SQLite's own functions that give a value for each row (its manual, "Built-In Scalar SQL Functions", "Date And Time
+Functions", "JSON Functions"): one of another name may be an aggregate that the application registered."""
+
+
 def is_harmless(node: Node, context: Context) -> bool:
     """Whether evaluating an expression changes nothing, whatever its value: it calls the product's own functions only.
     Never in a routine, which is bound once for all statements."""
@@ -73,7 +179,7 @@ def _is_own(call: exp.Func, context: Context) -> bool:
     names = {folded(name, dialect) for name in spelled}
     if names & (set(context.catalog.procedures) | set(context.catalog.refused)):
         return False
-    return any(is_builtin(name, context.dialect) for name in names)
+    return dialect.rules.definitions.registered_functions or any(is_builtin(name, dialect) for name in names)
 
 
 def opaque_name(node: exp.DataType, dialect: Dialect) -> str:

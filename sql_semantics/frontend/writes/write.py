@@ -171,7 +171,7 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
     target = write_target(named, context)
     if overriding:
         target = dataclasses.replace(target, table=_with_open_identities(target.table))
-    table, alias = target.table, target.alias
+    table = target.table
     positions = [column_position(item, table, context) for item in columns] if listed else _implied(target, context)
     if len(set(positions)) < len(positions):
         state = rules.repeated_column_error
@@ -184,9 +184,7 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         if not rules.insert_row_alias:
             raise Unsupported("a row alias")
         only(row_alias, "this")
-    if target.shown is not None and node.args.get("conflict") is not None:
-        raise Unsupported("ON CONFLICT in a write to a view")
-    conflict = bind_conflict(node, table, alias, context, row_alias, replace)
+    conflict = bind_conflict(node, target, context, row_alias, replace)
     if node.args.get("default"):
         if body is not None or listed:
             raise Unsupported("DEFAULT VALUES with columns")

@@ -41,7 +41,7 @@ from sql_semantics.terms.numbers import is_number, leaf_key, scale_of
 from sql_semantics.terms.scalars import CASE_LIMIT
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.numbers.number import EXACT
-from sql_semantics.values.text import require_groupable, text_rule
+from sql_semantics.values.text import require_groupable, rule_of, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 
 SUM_LIMIT = 64
@@ -137,7 +137,7 @@ def _compile_fold(aggregate: Aggregate, dialect: Dialect) -> Fold:
         fold = partial(_average, concrete)
     if not aggregate.distinct or function in ("min", "max"):
         return fold
-    rule = text_rule(dialect)
+    rule = rule_of(argument, text_rule(dialect))
 
     def fold_distinct(context: Guard, members: list[Member]) -> Scalar:
         guards: dict[Value, list[Guard]] = {}

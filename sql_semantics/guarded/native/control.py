@@ -146,7 +146,7 @@ def _compile_native_step(
         raise Unsupported("a trigger on symbolic rows")
     match statement:
         case Select() | SetOperation() | Values() | Series() | Unnest():
-            query = planned(statement, compile_query(statement, dialect), NOTHING_SELECTED, dialect)
+            query = planned(statement, compile_query(statement, dialect, answered=True), NOTHING_SELECTED, dialect)
 
             def select(execution: Execution) -> tuple[Scalar, Scalar]:
                 execution.begin()

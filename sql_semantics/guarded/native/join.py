@@ -7,7 +7,6 @@ that cannot raise as soon as their columns are there. A left row is extended by 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.guarded.execution import Execution, GuardedRows
@@ -20,6 +19,7 @@ from sql_semantics.ir.queries import BaseTable, Identified, Source
 from sql_semantics.ir.walks.traverse import base_table, can_raise, columns_read, conjunction, conjuncts
 from sql_semantics.plan.access import AccessPath, access_path
 from sql_semantics.plan.arrangement import Arrangement, arrange
+from sql_semantics.records import dataclass
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, neg
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import GuardedRow

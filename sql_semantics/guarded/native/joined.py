@@ -7,7 +7,6 @@ is; where two that may hold together would make it different rows, the statement
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.guarded.execution import Execution, GuardedRows
@@ -17,6 +16,7 @@ from sql_semantics.guarded.native.write import Write, Written, _compile_constrai
 from sql_semantics.ir.expressions import Column
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import JoinedWrite, Target
+from sql_semantics.records import dataclass
 from sql_semantics.run.writes.rows.references import NO_ACTIONS
 from sql_semantics.run.writes.write import table_of
 from sql_semantics.terms import FALSE, Guard, Scalar, choose, conj, disj, neg
@@ -40,6 +40,8 @@ def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dial
     """UPDATE ... FROM, DELETE ... USING, UPDATE and DELETE of several tables. Raises Unsupported, also when it runs."""
     if statement.returning is not None:
         raise Unsupported("RETURNING of a write with a join on symbolic rows")
+    if len({target.table for target in statement.targets}) < len(statement.targets):
+        raise Unsupported("a table twice among the targets of one statement")
     condition = dialect.in_write("condition")
     produce = compile_sources(statement.sources, statement.where, condition)
     targets = [(target.table, _compile_changes(target, statement, catalog, condition)) for target in statement.targets]

@@ -7,10 +7,10 @@ cases would multiply.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 from sql_semantics.guarded.lifting import Failure, is_failure, on_terms
+from sql_semantics.records import dataclass
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, Term, choose, compare, conj, disj, items_of, neg
 
 Failures = tuple[tuple[Guard, Failure], ...]

@@ -1,4 +1,4 @@
-"""SELECT over guarded rows: one query block, clause after clause. Does not know who consumes the rows.
+"""SELECT over guarded rows: one query block, clause after clause. Does not know what becomes of the rows.
 
 Rows keep their guards to the end; where a clause needs concrete values (grouping, DISTINCT, sort keys) a row is split
 into one guarded row per case.
@@ -7,7 +7,6 @@ into one guarded row per case.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -22,7 +21,8 @@ from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import OrderKey, OutputColumn, Select, SetOperation, order_expression
 from sql_semantics.ir.queries import Query as IrQuery
 from sql_semantics.ir.walks.digits import Digits
-from sql_semantics.outcome import GuardedResult, ResultSet
+from sql_semantics.outcome import Arranged, GuardedResult, ResultSet
+from sql_semantics.records import dataclass
 from sql_semantics.run.queries.aggregates.averages import planned_aggregates
 from sql_semantics.run.queries.order import limit_value, require_comparable, require_shown_digits, sort_rows
 from sql_semantics.run.queries.select import (
@@ -36,18 +36,19 @@ from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, Term, TermLea
 from sql_semantics.terms.numbers import is_number, scale_of
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
-from sql_semantics.values.types import Kind, SqlType, Value
+from sql_semantics.values.types import EXACT_KINDS, Kind, SqlType, Value
 
 
 @dataclass(slots=True)
 class Selected:
-    """A query's rows before LIMIT and OFFSET, under their guards; `keys` as in `GuardedResult`."""
+    """A query's rows before LIMIT and OFFSET, under their guards; `keys` and `arranged` as in `GuardedResult`."""
 
     types: tuple[SqlType, ...]
     rows: GuardedRows
     keys: list[tuple[Value, ...]] | None
     offset: int
     limit: int | None
+    arranged: Arranged | None = None
 
 
 NOTHING_SELECTED = Selected((), [], None, 0, None)
@@ -56,10 +57,13 @@ Query = Callable[[Execution], Selected]
 Keyed = list[tuple[Guard, tuple[Scalar, ...], tuple[Value, ...]]]
 
 
-def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False, digits: Digits = "checked") -> Query:
+def compile_query(
+    select: IrQuery, dialect: Dialect, *, inner: bool = False, answered: bool = False, digits: Digits = "checked"
+) -> Query:
     """f(execution) -> the query's rows; does not call `view.begin`. Raises Unsupported, also when it runs.
 
-    `inner`: the rows stay within the statement, as values are held there, with such `digits`.
+    `inner`: the rows stay within the statement, as values are held there, with such `digits`. `answered`: they are an
+    answer, so where a sort key is a term their order is left to what the answer shows (`arranged`).
     """
     if isinstance(select, SetOperation):
         return _set_operation(select, dialect, inner)
@@ -84,6 +88,7 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False, dig
     order = [order_expression(key, select.outputs) for key in select.order]
     order_keys = [compile_scalar(expression, dialect) for expression in order]
     order_types = [expression.type for expression in order]
+    arranged = _shown_order(select, order, dialect) if answered and order and not select.distinct else None
     finish = compile_finish(types, dialect, partial(inner_output, digits=digits) if inner else compile_output)
     bounds = _compile_bounds(select, dialect)
     runs_nothing = running.limit_zero_runs_nothing
@@ -99,14 +104,17 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False, dig
         if having is not None:
             narrowed = ((execution.holds(guard, having(row, args, frame)), row) for guard, row in rows)
             rows = [(guard, row) for guard, row in narrowed if guard is not FALSE]
-        projected: Keyed = []
+        unsorted: list[tuple[Guard, tuple[Scalar, ...], tuple[Scalar, ...]]] = []
         for guard, row in rows:
             values = execution.narrowed(guard, project(execution, outputs, guard, row))
-            if order:
-                keys = execution.narrowed(guard, project(execution, order_keys, guard, row))
-                projected += _keyed(execution, guard, values, keys)
-            else:
-                projected.append((guard, values, ()))
+            keys = execution.narrowed(guard, project(execution, order_keys, guard, row)) if order else ()
+            unsorted.append((guard, values, keys))
+        if arranged is not None and any(_is_open(key) for _, _, keys in unsorted for key in keys):
+            shown: GuardedRows = [(guard, finish(values)) for guard, values, _ in unsorted]
+            return Selected(types, shown, None, offset, limit, arranged)
+        projected: Keyed = []
+        for guard, values, keys in unsorted:
+            projected += _keyed(execution, guard, values, keys)
         if select.distinct:
             projected = _distinct(projected)
             different = [cast("tuple[Value, ...]", row) for _, row, _ in projected]
@@ -119,6 +127,30 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False, dig
         return Selected(types, found, [keys for _, _, keys in projected] if order else None, offset, limit)
 
     return query
+
+
+def _is_open(key: Scalar) -> bool:
+    """Whether a sort key is a term, in some case."""
+    return isinstance(key, Term) or (isinstance(key, Cases) and any(isinstance(leaf, Term) for _, leaf in key.items))
+
+
+def _shown_order(select: Select, order: Sequence[Expr], dialect: Dialect) -> Arranged:
+    """Whether rows of an answer stand in the order of the first sort keys that it shows as they are compared."""
+    places: list[int] = []
+    for expression in order:
+        place = next((n for n, output in enumerate(select.outputs) if output.expression == expression), None)
+        kept_as_it_is = expression.type.kind in EXACT_KINDS and compile_output((expression.type,), dialect) is None
+        if place is None or not kept_as_it_is:
+            break
+        places.append(place)
+    types = [order[n].type for n in range(len(places))]
+    rule = text_rule(dialect)
+
+    def arranged(rows: Sequence[tuple[Any, ...]]) -> bool:
+        shown = [tuple(row[place] for place in places) for row in rows]
+        return sort_rows(shown, shown, select.order[: len(places)], types, rule)[0] == shown
+
+    return arranged
 
 
 def _set_operation(query: SetOperation, dialect: Dialect, inner: bool) -> Query:
@@ -198,8 +230,9 @@ def _compile_bounds(select: Select, dialect: Dialect) -> Callable[[Execution], t
 
         return bound
 
-    limit = compile_bound(select.limit, "2201W", "LIMIT")
-    offset = compile_bound(select.offset, "2201X", "OFFSET")
+    of_limit, of_offset = dialect.rules.running.negative_limit_errors
+    limit = compile_bound(select.limit, of_limit, "LIMIT")
+    offset = compile_bound(select.offset, of_offset, "OFFSET")
 
     def bounds(execution: Execution) -> tuple[int, int | None]:
         count = limit(execution)
@@ -273,7 +306,9 @@ def result_set(execution: Execution, selected: Selected) -> GuardedResult:
         guards.append(full)
         if keys is not None and selected.keys is not None:
             keys.append(selected.keys[place])
-    return GuardedResult(selected.types, rows, guards, path, keys, selected.offset, selected.limit)
+    return GuardedResult(
+        selected.types, rows, guards, path, keys, selected.offset, selected.limit, arranged=selected.arranged
+    )
 
 
 def compile_returning(

@@ -36,7 +36,7 @@ from sql_semantics.terms import (
 from sql_semantics.terms.numbers import is_number, scale_of
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key
-from sql_semantics.values.text import equal_by_code_points, text_rule
+from sql_semantics.values.text import common_rule, equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
 
 Symbolic = Callable[..., Scalar]
@@ -87,7 +87,7 @@ def comparison(op: str, left: SqlType, right: SqlType, dialect: Dialect) -> Symb
     kinds = {left.kind, right.kind}
     if any(sort_key(kind) is not None for kind in kinds) or left.padded or right.padded:
         return _either_way(op)
-    if Kind.TEXT in kinds and not equal_by_code_points(text_rule(dialect)):
+    if Kind.TEXT in kinds and not equal_by_code_points(common_rule((left, right), text_rule(dialect))):
         return _either_way(op)
     if op in ("is_distinct", "is_not_distinct"):
 

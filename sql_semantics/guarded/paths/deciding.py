@@ -8,13 +8,13 @@ on every path, so it is read once per statement execution. Does not know which p
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.guarded.paths.opaque import Unknown, lazy, plain, scalars_of
 from sql_semantics.guarded.paths.running import Explorer
+from sql_semantics.records import dataclass
 from sql_semantics.terms import Scalar, Term
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, GuardedRow, GuardedView, Mark, RowId, View

@@ -33,6 +33,7 @@ class Knowledge:
         """The same knowledge, to go on from."""
         other = Knowledge()
         other._known = self._known.copy()
+        other._open = self._open.copy()
         other._clauses = self._clauses.copy()
         other._bounds = self._bounds.copy()
         return other
@@ -40,6 +41,9 @@ class Knowledge:
     def truth(self, guard: Guard) -> bool | None:
         """Whether the guard is known to be true or false; None where it is open."""
         known, undecided = self._known, self._open
+        found = known.get(guard)
+        if found is not None or guard in undecided:
+            return found
         stack = [guard]
         while stack:
             node = stack[-1]
@@ -109,8 +113,11 @@ class Knowledge:
     def _unit(self, parts: tuple[Guard, ...], wanted: bool) -> tuple[Guard, ...] | None:
         """Of a clause "one of the parts is `wanted`": () where one is, the only part left, None where more are."""
         left: list[Guard] = []
+        known, undecided = self._known, self._open
         for part in parts:
-            truth = self.truth(part)
+            truth = known.get(part)
+            if truth is None and part not in undecided:
+                truth = self.truth(part)
             if truth is wanted:
                 return ()
             if truth is None:

@@ -7,12 +7,12 @@ Rows in order stay one result set per sequence, present where its paths are take
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError
 from sql_semantics.guarded.paths.deciding import NewRow, Scalars, Written
 from sql_semantics.guarded.paths.running import Paths, scalar_key
 from sql_semantics.outcome import GuardedOutcome, GuardedResult, ResultSet
+from sql_semantics.records import dataclass
 from sql_semantics.terms import FALSE, Guard, Scalar, conj
 from sql_semantics.values.types import Value
 from sql_semantics.view import GuardedView, RowId

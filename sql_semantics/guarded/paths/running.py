@@ -8,11 +8,11 @@ set of paths is read off. Does not know what the program does.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.guarded.paths.knowledge import Contradiction, Knowledge
+from sql_semantics.records import dataclass, field
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, Term, choose, conj, disj, items_of, neg
 
 PATH_LIMIT = 256
@@ -115,6 +115,8 @@ class Explorer:
         self._made: list[int] = []
         self._at: tuple[_Node, int] | None = None
         self._waiting: list[tuple[int, ...]] = []
+        self._after: list[Knowledge] = []
+        """What was known after each decision of the path that was run last: the next path begins with some of them."""
         self._start: Knowledge | None = Knowledge()
         try:
             self._start.assume(entry)
@@ -175,8 +177,13 @@ class Explorer:
             self._waiting.extend((*made, other) for other in range(len(options) - 1, 0, -1))
         self._at = (node, choice)
         self._made.append(choice)
+        if depth < len(self._after):
+            self._knowledge = self._after[depth]
+            return choice
+        self._knowledge = self._knowledge.copy()
         for place, option in enumerate(options):
             self._knowledge.assume(option, place == choice)
+        self._after.append(self._knowledge)
         return choice
 
     # --- the runs ---------------------------------------------------------------------------------------------------
@@ -194,13 +201,13 @@ class Explorer:
         self._nodes = paths.nodes
         if self._start is None:
             return paths
-        self._waiting = [()]
+        self._waiting, self._after = [()], []
         runs = 0
         while self._waiting:
             runs += 1
             if runs > PATH_LIMIT:
                 raise Unsupported(f"too many cases in {self.what}")
-            self._restart(self._waiting.pop(), self._start.copy())
+            self._restart(self._waiting.pop(), self._start)
             try:
                 end = program()
             except Contradiction:
@@ -216,6 +223,8 @@ class Explorer:
         return paths
 
     def _restart(self, prefix: tuple[int, ...], knowledge: Knowledge) -> None:
+        # the path that was run last made the same decisions but for the last of these
+        del self._after[max(0, len(prefix) - 1) :]
         self._prefix, self._knowledge = prefix, knowledge
         self._made, self._at = [], None
         self.copied = self.unknown = False

@@ -62,6 +62,11 @@ _LEAVES = frozenset({Const, Param, Column, Variable, Outer, Free})
 LISTS = frozenset({"string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"})
 """Aggregates that put values one after the other."""
 
+ORDERED_SETS = frozenset({"percentile_disc", "percentile_cont", "mode"})
+"""Aggregates of one value at a place in the order, of which the fraction is the second argument."""
+CHOOSING = LISTS | {"bare", "bare_min", "bare_max"}
+"""Those, and columns that are not grouped by: the DBMS may choose what they come to."""
+
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct subexpressions."""
@@ -175,7 +180,7 @@ def has_queries(node: object) -> bool:
     (a subquery or a FROM item that is no table), a value or an order that the DBMS chooses, or a call of a function."""
     if isinstance(node, Free | Invoke | Subquery | Derived | CommonScan | FunctionScan | SetOperation | Values):
         return True
-    if isinstance(node, Aggregate) and node.function in LISTS:
+    if isinstance(node, Aggregate) and node.function in CHOOSING:
         return True
     return any(has_queries(below) for below in fields_of(node))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sql_semantics.products.rules.definitions import DefinitionRules
 from sql_semantics.products.rules.expressions import ExpressionRules
 from sql_semantics.products.rules.queries import QueryRules
@@ -12,6 +10,7 @@ from sql_semantics.products.rules.text import TextRules
 from sql_semantics.products.rules.types import TypeRules
 from sql_semantics.products.rules.values import ValueRules
 from sql_semantics.products.rules.writes import WriteRules
+from sql_semantics.records import dataclass
 
 __all__ = [
     "DefinitionRules",

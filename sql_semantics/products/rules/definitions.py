@@ -7,8 +7,9 @@ know which product answers how.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,12 @@ class DefinitionRules:
 
     references_set_default: bool
     """Whether ON DELETE and ON UPDATE may SET DEFAULT."""
+
+    registered_functions: bool
+    """Whether functions beside the product's own are registered by the application, and change no rows (SQLite)."""
+
+    storage_parameters: bool
+    """Whether CREATE TABLE says WITH (...) how rows are kept."""
 
     deferrable_references: bool
     """Whether foreign keys may be DEFERRABLE."""

@@ -6,8 +6,10 @@ know which product answers how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Literal
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +18,9 @@ class ExpressionRules:
 
     named_aggregates: tuple[tuple[str, str], ...]
     """Aggregates that the parser knows by name only, and what they are."""
+
+    has_statistics: bool
+    """Whether variances, percentiles and the commonest value are those of PostgreSQL."""
 
     misuse_is_error: bool
     """Whether an aggregate or a window function where none may stand is an error whose SQLSTATE is known."""
@@ -95,6 +100,9 @@ class ExpressionRules:
     has_jsonb: bool
     """Whether JSON is a type with functions that make it and operators (PostgreSQL 9.16)."""
 
+    types_as_functions: Mapping[str, str]
+    """Types by whose names a value is converted as by a function, and how a cast spells them (PostgreSQL 4.2.9)."""
+
     json_is_text: bool
     """Whether JSON is a text that functions know for JSON (SQLite "JSON Functions" 3.4)."""
 
@@ -127,8 +135,11 @@ class ExpressionRules:
     has_time_zones: bool
     """Whether AT TIME ZONE is modelled, with the zones of the tz database (PostgreSQL 9.9.4)."""
 
+    regex_by_collation: bool
+    """Whether the collation says if a regular expression tells case apart (MySQL 14.8.2)."""
+
     has_regex_operators: bool
-    """Whether ``~`` and ``~*`` match regular expressions (PostgreSQL 9.7.3)."""
+    """Whether operators match regular expressions (PostgreSQL 9.7.3, MySQL 14.8.2)."""
 
     has_xor: bool
     """Whether XOR is a connective (MySQL 14.4.3)."""

@@ -6,8 +6,9 @@ know which product answers how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,9 @@ class QueryRules:
     unnest_in_from: bool
     """Whether unnest() in FROM is modelled (PostgreSQL 7.2.1.4, 9.19)."""
 
+    opaque_outputs: bool
+    """Whether the product's aggregates and functions that give several rows are all known here by their names."""
+
     json_recordsets: bool
     """Whether there is jsonb_to_recordset() (PostgreSQL 9.16)."""
 
@@ -108,6 +112,10 @@ class QueryRules:
     names_outputs_by_functions: bool
     """Whether an output without an alias is named after its column, field or function, seen through casts and the ELSE
     of a CASE, and not by its text."""
+
+    star_changes: bool
+    """Whether ``*`` may leave columns out (EXCLUDE) or show something else in place of one (REPLACE), and whether
+    GROUP BY ALL and ORDER BY ALL stand for what is selected (DuckDB, "Friendly SQL")."""
 
     qualify: bool
     """Whether there is QUALIFY."""

@@ -6,8 +6,9 @@ know which product answers how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +177,8 @@ class RunRules:
     """SQLSTATE classes of errors that may undo a transaction where others undo a statement."""
     untold_states: frozenset[str]
     """SQLSTATEs that hang on what a log does not tell: privileges, access modes, isolation levels, encodings."""
+    text_mistakes: frozenset[str]
+    """SQLSTATE classes of errors that lie in a text; which of several mistakes is told is not known."""
     errors_are_known: bool
     """Whether errors of classes 22 and 23 come from what is modelled alone."""
     loads_in_parts: bool
@@ -187,6 +190,9 @@ class RunRules:
     statement on a table."""
     aborts_return_numbers: bool
     """Whether numbers that an aborted transaction drew are drawn again."""
+    negative_limit_errors: tuple[str, str]
+    """SQLSTATEs of a negative LIMIT and OFFSET."""
+
     folds_texts_of_keys: bool
     """Whether texts that differ may be one key."""
     switches_by_connection: bool

@@ -6,13 +6,17 @@ know which product answers how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRules:
     """See the module."""
+
+    groups_by_all: bool
+    """Whether GROUP BY ALL stands for what is selected (DuckDB, "Friendly SQL")."""
 
     backslash_escapes: bool
     """Whether a backslash escapes in literals, ``#`` begins a comment and backticks quote names (MySQL 11.1.1,

@@ -6,8 +6,9 @@ know which product answers how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,10 @@ class TypeRules:
 
     texts_become_numbers: bool
     """Whether a text among numbers is the number that it begins with (MySQL 14.3), and one among dates a date."""
+
+    enums_are_texts: bool
+    """Whether an enum is a text wherever it is computed with, and its place among the labels is what sorts it (MySQL
+    11.3.5)."""
 
     booleans_are_integers: bool
     """Whether a truth value is a number (MySQL 14.4: 1, 0 or NULL; SQLite likewise)."""

@@ -6,8 +6,9 @@ know which product answers how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +130,10 @@ class ValueRules:
 
     # Operators.
     zero_divisor: Literal["error", "null"] | None
-    """What division by zero gives outside of strict writes; None: the version decides, and it is not modelled."""
+    """What division by zero gives outside of strict writes; None: the version decides."""
+    null_quotients_before: tuple[int, ...] | None
+    """The version before which ``//`` and ``%`` of zero are NULL, where the version decides; from there on it is not
+    modelled."""
     nan_over_zero: bool
     """Whether NaN divided by zero is NaN."""
     decimal_division: Literal["significant", "increments"] | None

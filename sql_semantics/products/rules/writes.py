@@ -6,8 +6,9 @@ know which product answers how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.walks.traverse import can_raise, char_lengths
+from sql_semantics.ir.walks.traverse import can_raise, char_lengths, walk
 from sql_semantics.run.expressions.operators import comparison
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
@@ -32,8 +32,10 @@ from sql_semantics.values.functions import like, scalar_function
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,
+    common_rule,
     equal_by_code_points,
     padded_length,
+    rule_of,
     text_equality,
     text_order,
     text_rule,
@@ -44,6 +46,7 @@ from sql_semantics.values.types import (
     INTEGER_RANGE,
     TEMPORAL_KINDS,
     TEXT,
+    ZEROFILL,
     Kind,
     SqlType,
     Value,
@@ -77,7 +80,8 @@ def emit_in_list(emitter: Emitter, expr: InList) -> str:
         find = emitter.name(_Members(cast("Sequence[Const | Param]", expr.items), expr.negated).find)
         return emitter.strict([emitter.value(operand)], lambda v: f"{find}({v[0]}, args)")
     if len(expr.items) > _CHAIN and not can_raise(operand) and all(map(_is_text, expr.items)) and _unpadded(operand):
-        texts = _Texts(cast("Sequence[Const | Param]", expr.items), expr.negated, text_equality(emitter.rule))
+        rule = common_rule((operand.type, *(item.type for item in expr.items)), emitter.rule)
+        texts = _Texts(cast("Sequence[Const | Param]", expr.items), expr.negated, text_equality(rule))
         compare = emitter.name(texts.find)
         return emitter.strict([emitter.value(operand)], lambda v: f"{compare}({v[0]}, args)")
     if len(expr.items) > _CHAIN:
@@ -171,7 +175,8 @@ def _any_of(conditions: Sequence[Callable[..., Any]]) -> Callable[..., bool | No
 def emit_like(emitter: Emitter, expr: Like) -> str:
     """LIKE and ILIKE."""
     sources, all_first = _operands(emitter, (expr.operand, expr.pattern))
-    match = emitter.name(_like_function(emitter.dialect, expr.escape, expr.ignore_case, emitter.may))
+    types = (expr.operand.type, expr.pattern.type)
+    match = emitter.name(_like_function(types, emitter.dialect, expr.escape, expr.ignore_case, emitter.may))
     if expr.operand.type.padded and emitter.dialect.rules.running.shows_padding:
         # LIKE sees the blanks that a CHAR(n) is padded with.
         lengths = char_lengths(expr.operand)
@@ -228,7 +233,7 @@ def _perhaps(emitter: Emitter, expressions: Sequence[Expr]) -> list[str]:
 
 
 def _extreme(emitter: Emitter, name: str, arguments: tuple[Expr, ...], type_: SqlType) -> str:
-    pick = emitter.name(_extreme_function(name, type_, emitter.rule, emitter.dialect))
+    pick = emitter.name(_extreme_function(name, type_, rule_of(type_, emitter.rule), emitter.dialect))
     return f"{pick}({', '.join(emitter.value(a) for a in arguments)})"
 
 
@@ -245,6 +250,8 @@ def emit_cast(emitter: Emitter, operand: Expr, type_: SqlType, assignment: bool)
     """A conversion; constants fold, widening costs nothing. A moment that the DBMS chose is chosen as converted."""
     if isinstance(operand, Free) and {operand.type.kind, type_.kind} <= TEMPORAL_KINDS:
         return emitter.value(Free(operand.source, operand.name, type_))
+    if type_.kind is Kind.TEXT and any(part.type.name == ZEROFILL for part in walk(operand)):
+        raise Unsupported("a text of a ZEROFILL column")
     source = emitter.value(operand)
     fixed = isinstance(operand, (Column, Variable, Cast)) and operand.type == type_
     if fixed:
@@ -279,10 +286,12 @@ def _list_constant(item: Const, operand: SqlType) -> Value:
     return item.value
 
 
-def _like_function(dialect: Dialect, escape: str | None, ignore_case: bool, may: bool) -> Callable[[str, str], bool]:
+def _like_function(
+    types: Sequence[SqlType], dialect: Dialect, escape: str | None, ignore_case: bool, may: bool
+) -> Callable[[str, str], bool]:
     rules = dialect.rules.values
     character = rules.like_escape if escape is None else escape
-    rule = text_rule(dialect)
+    rule = common_rule(types, text_rule(dialect))
     if rule is TextRule.IGNORE_CASE or (rules.like_ignores_case and not dialect.like_keeps_case):
         ignore_case = True
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.programs import Conditions
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ from sql_semantics.run.expressions.operators import arithmetic, comparison, nega
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
+    common_rule,
     equal_by_code_points,
     joined,
     text_rule,
@@ -328,7 +329,7 @@ class Emitter:
     def native_equality(self, left: SqlType, right: SqlType) -> bool:
         """Whether Python's == on non-null values is SQL equality."""
         if Kind.TEXT in (left.kind, right.kind):
-            return equal_by_code_points(self.rule)
+            return equal_by_code_points(common_rule((left, right), self.rule))
         return sort_key(left.kind) is None and sort_key(right.kind) is None
 
     def _true_equality(self, left: str, right: str) -> str:

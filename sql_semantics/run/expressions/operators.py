@@ -26,6 +26,7 @@ from sql_semantics.values.numbers.number import (
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,
+    common_rule,
     equal_by_code_points,
     text_equality,
     text_order,
@@ -54,7 +55,7 @@ def comparison(
     if Kind.TEXT in kinds:
         if not {Kind.TEXT, Kind.NULL}.issuperset(kinds):
             raise Unsupported(f"comparison of {left_type} with {right_type}")
-        rule = emitter.rule
+        rule = common_rule((left_type, right_type), emitter.rule)
         if op in ("=", "<>"):
             if equal_by_code_points(rule):
                 return f"({left} {symbol} {right})"
@@ -140,16 +141,17 @@ def _as_double(emitter: Emitter, source: str, type_: SqlType) -> str:
     return f"float({source})"
 
 
-def _zero_divisor(emitter: Emitter) -> str:
+def _zero_divisor(emitter: Emitter, whole: bool = False) -> str:
     """What division by zero gives: an error in PostgreSQL and in MySQL's writes, NULL elsewhere.
 
-    DuckDB's answer depends on its version (NULL before 2.0, then an error, infinity for fractions).
+    DuckDB's answer depends on its version: of quotients that are `whole`, and of remainders, NULL before 2.0, then an
+    error, which is not modelled, as are fractions (infinity, NULL before 0.9).
     """
     gives = emitter.dialect.rules.values.zero_divisor
     if gives == "error" or emitter.dialect.writing is not None:
         may = emitter.dialect.writing == "condition"
         return f"{emitter.failure('22012', 'division by zero', may=may)}()"
-    if gives is None:
+    if gives is None and not (whole and emitter.dialect.null_quotients):
         return f"{emitter.name(_refuse_zero_divisor)}()"
     return "None"
 
@@ -166,7 +168,7 @@ def _integer_arithmetic(emitter: Emitter, op: str, left: str, right: str, type_:
         result = f"{function}({left}, {right})"
         if op != "%":
             result = _checked_integer(emitter, result, type_)
-        return f"({_zero_divisor(emitter)} if {right} == 0 else {result})"
+        return f"({_zero_divisor(emitter, whole=True)} if {right} == 0 else {result})"
     raise Unsupported(f"operator {op}")
 
 
@@ -189,7 +191,8 @@ def _decimal_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str
         function = divide_postgres if division == "significant" else divide_mysql
     else:
         raise Unsupported(f"{op} on NUMERIC in {emitter.dialect.name}")
-    return f"({_zero_divisor(emitter)} if {right} == 0 else {emitter.name(function)}({left}, {right}))"
+    by_zero = _zero_divisor(emitter, whole=op == "%")
+    return f"({by_zero} if {right} == 0 else {emitter.name(function)}({left}, {right}))"
 
 
 def _modulo_mysql(left: Decimal, right: Decimal) -> Decimal:

@@ -58,8 +58,8 @@ def _evaluated(
     *,
     digits: Digits = "checked",
 ) -> Callable[[Row, Arguments, Frame], T]:
-    """f(row, args, frame) -> what `reduce` makes of the query's rows, memoized. Of a query that is run for each outer
-    row nobody keeps the choices."""
+    """f(row, args, frame) -> what `reduce` makes of the query's rows, memoized. The choices of a query that is run for
+    each outer row are not kept."""
     execute = compile_query(query, dialect, inner=True, may=may, digits=digits)
     correlated = bool(outer_reads(query)) or reads_working(query)
 

@@ -9,7 +9,6 @@ only is tested before it is joined. Does not know guarded rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -18,6 +17,7 @@ from sql_semantics.ir.queries import BaseTable, Derived, Identified, Source
 from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
 from sql_semantics.plan.access import AccessPath, ListedPath, access_path, listed_path
 from sql_semantics.plan.arrangement import Arrangement, arrange
+from sql_semantics.records import dataclass
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import (
     Arguments,

@@ -30,7 +30,8 @@ _OMIT_NULLS = frozenset({"string_agg"})
 
 def compile_listing(aggregate: Aggregate, dialect: Dialect, *, may: bool, ordered: bool, chooses: bool) -> OverRows:
     """f(rows, args, frame) -> the aggregate. `ordered`: the rows come in an order that is determined. `chooses`: the
-    query reads no row around it, so that the DBMS chooses once; elsewhere what is open, and shows, is Unsupported."""
+    query reads no row around it, so that the DBMS chooses once; elsewhere it does so each time anew, and may do it more
+    or less often than the run here."""
     assert aggregate.function in LISTS
     rule = text_rule(dialect)
     values_of = compile_row(aggregate.arguments, dialect, may=may)
@@ -57,22 +58,21 @@ def compile_listing(aggregate: Aggregate, dialect: Dialect, *, may: bool, ordere
             values, order = list(first), list(first.values())
         values, order = sort_rows(values, order, aggregate.order, types, rule)
         if not ordered:
-            view = query_frame(frame).view if chooses else None
-            values = _chosen(values, order, view, what)
+            values = _chosen(values, order, query_frame(frame).view, what, once=chooses)
         return made(values)
 
     return listing
 
 
-def _chosen(values: list[Row], order: Sequence[Row], view: View | None, what: str) -> list[Row]:
+def _chosen(values: list[Row], order: Sequence[Row], view: View, what: str, *, once: bool) -> list[Row]:
     """The values in one of the orders that their keys leave."""
     found: list[Row] = []
     for _, tied in groupby(zip(order, values, strict=True), key=lambda pair: pair[0]):
         group = [value for _, value in tied]
         _require_one_writing(group, what)
         if differ(group):
-            if view is None:
-                raise Unsupported(what)
+            if not once:
+                view.arbitrary(what)
             one = arranged(group, view.choose, what)
             if one is None:
                 view.arbitrary(what)

@@ -1,7 +1,7 @@
 """ORDER BY, DISTINCT and LIMIT over concrete rows (sequences up to ties).
 
 Does not know where rows come from. LIMIT is applied by `ties.cut` where rows feed something inside the statement; at
-the top it is left to whoever compares, because ties leave the DBMS a choice.
+the top it is left to the comparison, because ties leave the DBMS a choice.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sql_semantics.values.text import (
     order_key,
     require_groupable,
     require_orderable,
+    rule_of,
 )
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
 
@@ -49,9 +50,10 @@ def sort_rows(
     normalized = [one_nan(key) for key in keys] if any(type_.kind in MAY_BE_NAN for type_ in types) else keys
     for position, type_ in enumerate(types):
         if type_.kind is Kind.TEXT:
-            require_orderable((str(key[position]) for key in keys if key[position] is not None), rule)
-            if rule is TextRule.IGNORE_CASE:
-                normalized = [_with(key, position, _folded(key[position], rule)) for key in normalized]
+            own = rule_of(type_, rule)
+            require_orderable((str(key[position]) for key in keys if key[position] is not None), own)
+            if own is TextRule.IGNORE_CASE:
+                normalized = [_with(key, position, _folded(key[position], own)) for key in normalized]
     indexes = list(range(len(rows)))
     for position in range(len(order) - 1, -1, -1):
         rank = _rank(normalized, position, order[position], types[position])
@@ -88,7 +90,7 @@ def require_comparable(rows: Sequence[Row], types: Sequence[SqlType], rule: Text
     """Raise Unsupported unless plain equality decides which of these rows are duplicates."""
     for position, type_ in enumerate(types):
         if type_.kind is Kind.TEXT:
-            require_groupable((str(row[position]) for row in rows if row[position] is not None), rule)
+            require_groupable((str(row[position]) for row in rows if row[position] is not None), rule_of(type_, rule))
         elif sort_key(type_.kind) is not None:
             require_one_form([row[position] for row in rows], type_.kind)
 

@@ -1,4 +1,4 @@
-"""Queries of every kind: SELECT, set operations, VALUES, series. Does not know who consumes the rows."""
+"""Queries of every kind: SELECT, set operations, VALUES, series. Does not know what becomes of the rows."""
 
 from __future__ import annotations
 

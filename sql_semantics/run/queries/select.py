@@ -1,4 +1,4 @@
-"""SELECT: one query block, clause after clause (paper §3.1). Does not know who consumes the rows.
+"""SELECT: one query block, clause after clause (paper §3.1). Does not know what becomes of the rows.
 
 Rows come back before LIMIT and OFFSET, with their sort keys, as `ResultSet` says. Errors of the select list of a
 query with LIMIT are `may`: the DBMS need not evaluate it for rows that are cut off.
@@ -354,14 +354,21 @@ def _compile_bounds(select: Select, dialect: Dialect) -> Bounds | None:
     for expr in (select.offset, select.limit):
         parts.append((None, None) if expr is None else (compile_row([expr], dialect), expr.type))
     (offset, offset_type), (limit, limit_type) = parts
+    of_limit, of_offset = dialect.rules.running.negative_limit_errors
 
     def bounds(args: Arguments, frame: Frame) -> tuple[int, int | None]:
         first: int | None = None
         count: int | None = None
         if limit is not None and limit_type is not None:
-            count = limit_value(limit((), args, frame)[0], limit_type, "2201W", "LIMIT", dialect)
+            count = limit_value(limit((), args, frame)[0], limit_type, of_limit, "LIMIT", dialect)
         if offset is not None and offset_type is not None:
-            first = limit_value(offset((), args, frame)[0], offset_type, "2201X", "OFFSET", dialect)
+            first = limit_value(
+                offset((), args, frame)[0],
+                offset_type,
+                of_offset,
+                "OFFSET",
+                dialect,
+            )
         return first or 0, count
 
     return bounds

@@ -1,7 +1,7 @@
 """Choices that ties leave the DBMS inside a statement: which of several rows, which order.
 
 Options are listed by the values of the rows, in an order of their own, so that an option has the same number whatever
-order a view has its rows in. Does not know who chooses: `View.choose` does.
+order a view has its rows in. Does not know how one is chosen: `View.choose` does.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from sql_semantics.errors import SqlError
@@ -17,6 +16,7 @@ from sql_semantics.ir.programs import Conditions
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Procedure
 from sql_semantics.ir.walks.traverse import can_raise, has_queries, walk
+from sql_semantics.records import dataclass, field
 from sql_semantics.run.expressions.conditions import Scope
 from sql_semantics.run.expressions.expressions import (
     Arguments,
@@ -191,7 +191,7 @@ class Draft:
         """Go where a handler says: on (0), out of the routine (-1), or out of a block."""
         with self.inside(f"if {answer}:"):
             if self.in_handler:
-                # what lies further out is for whoever called the handler
+                # what lies further out is for the caller of the handler
                 with self.inside(f"if {answer} < 0 or {answer} not in {self.own_labels()!r}:"):
                     self.line(f"return {answer}")
             else:

@@ -9,7 +9,6 @@ lang_conflict.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Column, Expr, Invoke, Subquery
@@ -17,6 +16,7 @@ from sql_semantics.ir.queries import BaseTable, FunctionScan
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Conflict
 from sql_semantics.ir.walks.traverse import fields_of, walk
+from sql_semantics.records import dataclass
 from sql_semantics.run.expressions.expressions import (
     Arguments,
     Frame,

@@ -42,12 +42,18 @@ def compile_joined_write(
     enforce = enforce or compile_consequences(statement, catalog, dialect)
     only_changed = dialect.rules.running.strict_counts and not statement.deletes
     count_matched = not only_changed or dialect.found_rows
+    repeats = len({target.table for target in statement.targets}) < len(statement.targets)
 
     def write(view: View, args: Arguments, frame: Frame) -> Written:
         rows = rows_of(view, args, frame)
         if view.rechecks:
             rows = recheck(view, rows, args, frame)
         found = [change(rows, args, frame, project, view.choose) for change in changes]
+        if repeats:  # a row goes once, by whichever of the items (MySQL 15.2.2; tried on MariaDB 10.11)
+            gone: set[tuple[str, RowId]] = set()
+            for place, target in enumerate(statement.targets):
+                found[place] = [one for one in found[place] if (target.table, one[0]) not in gone]
+                gone |= {(target.table, one[0]) for one in found[place]}
         matched = sum(len(items) for items in found)
         written = 0
         writer = Writer(view, enforce)

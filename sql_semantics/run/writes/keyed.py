@@ -1,6 +1,6 @@
 """Writes under a handler that may be for a violated key: the key is looked at when the row is written.
 
-Elsewhere keys are judged by whoever knows the newest state, after the transaction. Here the program goes on differently
+Elsewhere keys are judged where the newest state is known, after the transaction. Here the program goes on differently
 where a row is in the way, so it must be known at once. A row in the way that the statement does not read was committed
 later; whether the DBMS met it is its choice. Does not know foreign keys.
 """

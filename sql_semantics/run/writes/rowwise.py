@@ -6,7 +6,6 @@ Does not know which rows are written, nor what triggers do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -14,6 +13,7 @@ from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.ir.walks.effects import routines_in
 from sql_semantics.ir.walks.traverse import has_queries
 from sql_semantics.outcome import ResultSet
+from sql_semantics.records import dataclass
 from sql_semantics.run.expressions.expressions import Arguments, Frame
 from sql_semantics.run.writes.rows.references import Enforce
 from sql_semantics.run.writes.rows.returning import Project, Result

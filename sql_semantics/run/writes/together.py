@@ -9,7 +9,6 @@ one writes, the answer is not known. Does not know what the parts are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import OutputColumn, Query
@@ -18,6 +17,7 @@ from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, RowW
 from sql_semantics.ir.walks.effects import written_tables
 from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.outcome import Outcome
+from sql_semantics.records import dataclass, replace
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import Arguments, Frame
 from sql_semantics.run.expressions.frames import QueryFrame

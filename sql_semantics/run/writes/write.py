@@ -165,15 +165,15 @@ def _compile_upsert(
     reads = has_queries(statement.rows)  # subqueries see the table as it was before the statement
     replaces_null = conflict.action == "replace" and rules.replace_fills_nulls
 
-    def beyond(error: SqlError) -> SqlError | Unsupported:
+    def beyond(error: SqlError, single: bool) -> SqlError | Unsupported:
         """IGNORE stores something else, or nothing; SQLite's REPLACE takes a default for NULL; DuckDB looks at keys
-        before it looks at constraints; and of a query's rows nobody knows which comes first. A row in the way that
-        DuckDB's snapshot has not is never skipped: the statement or its COMMIT fails."""
+        before it looks at constraints; and of a query's rows, unless it is a `single` one, it is not known which comes
+        first. A row in the way that DuckDB's snapshot has not is never skipped: the statement or its COMMIT fails."""
         if rules.rivals_fail_upserts and error.sqlstate == "40001":
             return error
         if conflict.ignore or replaces_null or batches:
             return Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows")
-        if disordered and conflict.action != "nothing":
+        if disordered and not single and conflict.action != "nothing":
             return Unsupported(f"a row that fails with {error.sqlstate} in an INSERT ... SELECT with a conflict clause")
         return error
 
@@ -181,10 +181,12 @@ def _compile_upsert(
         progress = Progress(0, set(), Writer(view, enforce))
         mark = view.savepoint()
         returned: list[Row] = []
+        single = False
         try:
             proposed = new_rows(view, args, frame)
             if refuse is not None or reads:
                 proposed = rows = list(proposed)
+                single = len(rows) == 1
                 if refuse is not None:
                     refuse(rows)
             for row in proposed:
@@ -194,7 +196,7 @@ def _compile_upsert(
             progress.writer.finish()
         except SqlError as error:
             view.rollback(mark)
-            raise beyond(error) from error
+            raise beyond(error, single) from error
         # a MariaDB that answers rows tells no count, so that clients count these
         return len(returned) if answers else progress.affected, None, result(returned)
 

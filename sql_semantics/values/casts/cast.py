@@ -122,12 +122,44 @@ def _to_text(this: Conversion) -> Converter | None:
         return _to_sqlite_date(this)
     length = target.length if this.rules.lengths_bind else None
     render = None if this.source.kind is Kind.TEXT else _render(this)
+    if this.assignment and _charset(target) not in _WHOLE:
+        return _checked_characters(this, render)
+    return _fitted(this, length, render)
+
+
+_WHOLE = frozenset({"", "?", "utf8mb4"})
+"""Character sets that have every character."""
+
+
+def _charset(type_: SqlType) -> str:
+    """The character set of a text of another collation than the log's."""
+    return type_.collation.partition("_")[0]
+
+
+def _checked_characters(this: Conversion, render: Converter | None) -> Converter:
+    """What is stored in a character set that lacks some characters, and has others in other bytes."""
+    charset = _charset(this.target)
+    last = "\uffff" if charset in ("utf8", "utf8mb3") else "\x7f"
+    fit = _fitted(this, this.target.length if this.rules.lengths_bind else None, render)
+
+    def convert(value: Value) -> Value:
+        found = value if fit is None else fit(value)
+        if isinstance(found, str) and max(found, default="") > last:
+            raise Unsupported(f"a character that CHARACTER SET {charset} may lack")
+        return found
+
+    return convert
+
+
+def _fitted(this: Conversion, length: int | None, render: Converter | None) -> Converter | None:
+    """A text of at most this many characters."""
+    target = this.target
     if length is None and not target.padded:
         return render
     assignment, may, writing = this.assignment, this.may, this.dialect.writing is not None
 
     def convert(value: Value) -> Value:
-        text = str(value) if render is None else render(value)
+        text = str(value if render is None else render(value))
         if target.padded:
             text = text.rstrip(" ")
         if length is None or len(text) <= length:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.products.rules import ValueRules
+from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType, Value
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.values.casts.conversion import Conversion, Converter
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.array_text import read_array
@@ -14,6 +15,7 @@ from sql_semantics.values.families.composites import Composite, CompositeFamily,
 from sql_semantics.values.families.enums import EnumFamily
 from sql_semantics.values.families.jsonb import read_jsonb
 from sql_semantics.values.families.record_text import read_record, record_text
+from sql_semantics.values.text import rule_of, text_equality, text_rule
 from sql_semantics.values.types import TEXT, Kind, SqlType, Value
 
 Caster = Callable[[SqlType, SqlType, bool, Dialect, bool], Converter | None]
@@ -21,9 +23,11 @@ Caster = Callable[[SqlType, SqlType, bool, Dialect, bool], Converter | None]
 
 def to_family(this: Conversion, caster: Caster) -> Converter | None:
     """To an enum, an array, a composite or jsonb; `caster` is how items and fields are converted."""
+    family, may = this.target.family, this.may
+    if this.dialect.rules.types.enums_are_texts and isinstance(family, EnumFamily):
+        return _to_label(this, family)
     if not this.rules.has_families:
         raise this.unmodelled()
-    family, may = this.target.family, this.may
     if isinstance(family, ArrayFamily):
         return _to_array(this, family, caster)
     if isinstance(family, CompositeFamily):
@@ -35,6 +39,28 @@ def to_family(this: Conversion, caster: Caster) -> Converter | None:
     if this.target.kind is Kind.JSONB and this.source.kind in (Kind.TEXT, Kind.JSON):
         return lambda value: read_jsonb(str(value), may)
     raise this.unmodelled()
+
+
+def _to_label(this: Conversion, family: EnumFamily) -> Converter | None:
+    """MySQL 11.3.5: the label that equals the text under the column's collation; a text of a number may be a place."""
+    if this.source == this.target:
+        return None
+    if this.source.kind is not Kind.TEXT:
+        raise this.unmodelled()
+    equal = text_equality(rule_of(this.target, text_rule(this.dialect)))
+
+    def read(value: Value) -> Value:
+        text = str(value)
+        if text in family.labels:
+            return family.given(text)
+        for label in family.labels:
+            if equal(label, text):
+                return family.given(label)
+        if not text[:1].isalpha():
+            raise Unsupported(f"a text that may be a place in {family.name}")
+        raise this.fail("01000", f"data truncated: {text[:40]!r} is none of {family.name}")
+
+    return read
 
 
 def _to_array(this: Conversion, family: ArrayFamily, caster: Caster) -> Converter | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.patterns import pattern
 from sql_semantics.values.casts.conversion import Conversion, Converter
 from sql_semantics.values.numbers.floating import float_overflow, to_real
 from sql_semantics.values.numbers.number import EXACT, plain, power_of_ten, round_scale
@@ -27,11 +28,11 @@ from sql_semantics.values.types import (
     Value,
 )
 
-_INTEGER = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)[ \t\n\r\f\v]*\Z")
-_NUMBER = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)[ \t\n\r\f\v]*\Z")
-_NEWER_NUMBER = re.compile(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_|nan\b|inf)", re.IGNORECASE | re.ASCII)
-_INTEGER_PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)")
-_PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)?")
+_INTEGER = pattern(r"[ \t\n\r\f\v]*([+-]?[0-9]+)[ \t\n\r\f\v]*\Z")
+_NUMBER = pattern(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)[ \t\n\r\f\v]*\Z")
+_NEWER_NUMBER = pattern(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_|nan\b|inf)", re.IGNORECASE | re.ASCII)
+_INTEGER_PREFIX = pattern(r"[ \t\n\r\f\v]*([+-]?[0-9]+)")
+_PREFIX = pattern(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)?")
 
 
 _LONG = 1000

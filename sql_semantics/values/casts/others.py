@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.patterns import pattern
 from sql_semantics.values.casts.conversion import Conversion, Converter
 from sql_semantics.values.dates.calendar import instant, midnight, time_microseconds, time_of, within
 from sql_semantics.values.dates.temporal import parse_moment, parse_temporal
@@ -20,9 +21,9 @@ from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, Interval, Kin
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
 _WORDS = frozenset({"true", "t", "1", "yes", "y", "false", "f", "0", "no", "n"})
-_UUID = re.compile(r"(\{?)[0-9a-fA-F]{8}(-?)(?:[0-9a-fA-F]{4}\2){3}[0-9a-fA-F]{12}(\}?)\Z", re.ASCII)
-_ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9a-fA-F]{2})*\Z", re.ASCII)
-_HEXADECIMAL = re.compile(r"(?:[0-9a-fA-F]{2})*\Z", re.ASCII)
+_UUID = pattern(r"(\{?)[0-9a-fA-F]{8}(-?)(?:[0-9a-fA-F]{4}\2){3}[0-9a-fA-F]{12}(\}?)\Z", re.ASCII)
+_ESCAPED = pattern(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9a-fA-F]{2})*\Z", re.ASCII)
+_HEXADECIMAL = pattern(r"(?:[0-9a-fA-F]{2})*\Z", re.ASCII)
 
 
 def to_boolean(this: Conversion) -> Converter | None:

@@ -228,6 +228,12 @@ def date_field(field: str, day: date) -> int | None:
             return day.isocalendar()[1]
         case "isoyear":
             return day.isocalendar()[0]
+        case "decade":
+            return day.year // 10
+        case "century":
+            return (day.year + 99) // 100
+        case "millennium":
+            return (day.year + 999) // 1000
     return None
 
 

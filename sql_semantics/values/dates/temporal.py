@@ -10,18 +10,19 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.patterns import pattern
 from sql_semantics.values.types import Interval, Kind
 
 MICROSECONDS_PER_DAY = 86_400_000_000
 _CLOCK = r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,6}))?)?"
 _ZONE = r"\s*(Z|z|UTC|utc|[+-]\d{2}(?::?\d{2})?)"
-_DATE = re.compile(rf"\s*(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?:(?:\s+|T){_CLOCK}(?:{_ZONE})?)?\s*\Z", re.ASCII)
-_TIME = re.compile(rf"\s*{_CLOCK}\s*\Z", re.ASCII)
-_SPAN_PART = re.compile(
+_DATE = pattern(rf"\s*(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?:(?:\s+|T){_CLOCK}(?:{_ZONE})?)?\s*\Z", re.ASCII)
+_TIME = pattern(rf"\s*{_CLOCK}\s*\Z", re.ASCII)
+_SPAN_PART = pattern(
     r"\s*(?:([+-]?)(\d{1,10}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?(?![\d:.])|([+-]?\d{1,9})(?:\.(\d{1,6}))?\s*([a-z]+))",
     re.ASCII,
 )
-_ISO_SPAN = re.compile(
+_ISO_SPAN = pattern(
     r"\s*P(?:(-?\d{1,9})Y)?(?:(-?\d{1,9})M)?(?:(-?\d{1,9})W)?(?:(-?\d{1,9})D)?"
     r"(?:T(?:(-?\d{1,9})H)?(?:(-?\d{1,9})M)?(?:(-?\d{1,9})(?:\.(\d{1,6}))?S)?)?\s*\Z",
     re.ASCII,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.patterns import pattern
 
-_ITEM = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s{},"\\](?:[^{},"\\]*[^\s{},"\\])?))\s*', re.DOTALL)
+_ITEM = pattern(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s{},"\\](?:[^{},"\\]*[^\s{},"\\])?))\s*', re.DOTALL)
 
 
 def read_array(text: str, may: bool) -> list[str | None]:

@@ -7,11 +7,11 @@ by name. Does not know how an item is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import total_ordering
 from typing import TYPE_CHECKING, Any
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass
 from sql_semantics.values.families.composites import nulls_last
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import total_ordering
 from typing import TYPE_CHECKING, Any
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass
 from sql_semantics.values.families.record_text import record_text
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ Does not know jsonb, whose values are not texts.
 from __future__ import annotations
 
 import json
-import re
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.patterns import pattern
 
-_BLANKS = re.compile(r"[ \t\n\r]*")
+_BLANKS = pattern(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
 
@@ -18,10 +18,19 @@ def member(text: str, key: str | int) -> str | None:
     """The text under a key of an object, or at a place of an array, from its end where it is negative; None for none.
     Of equal keys the last one counts."""
     place = _after_blanks(text, 0)
-    opening = text[place : place + 1]
-    if opening != ("{" if isinstance(key, str) else "["):
+    if text[place : place + 1] != ("{" if isinstance(key, str) else "["):
         return None
-    found: list[str] = []
+    found = [part for name, part in parts_of(text) if not isinstance(key, str) or name == key]
+    if isinstance(key, str):
+        return found[-1] if found else None
+    return found[key] if -len(found) <= key < len(found) else None
+
+
+def parts_of(text: str) -> list[tuple[object, str]]:
+    """The texts in an object or array, each with its key, which is None in an array."""
+    place = _after_blanks(text, 0)
+    opening = text[place : place + 1]
+    found: list[tuple[object, str]] = []
     place = _after_blanks(text, place + 1)
     while text[place] not in "}]":
         name: object = None
@@ -29,14 +38,11 @@ def member(text: str, key: str | int) -> str | None:
             name, place = _ended(text, place)
             place = _after_blanks(text, _after_blanks(text, place) + 1)
         _, end = _ended(text, place)
-        if opening == "[" or name == key:
-            found.append(text[place:end])
+        found.append((name, text[place:end]))
         place = _after_blanks(text, end)
         if text[place] == ",":
             place = _after_blanks(text, place + 1)
-    if isinstance(key, str):
-        return found[-1] if found else None
-    return found[key] if -len(found) <= key < len(found) else None
+    return found
 
 
 def shown(text: str | None) -> str | None:

@@ -7,12 +7,12 @@ digits after the point. Does not know json, which keeps its text.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import total_ordering
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.records import dataclass, field
 
 _DIGITS = 1000
 """Digits of a number that are modelled."""
@@ -97,7 +97,11 @@ def string_text(text: str) -> str:
 
 def _written(tree: Any) -> str:
     if isinstance(tree, dict):
-        return "{" + ", ".join(f"{string_text(key)}: {_written(tree[key])}" for key in sorted(tree, key=_place)) + "}"
+        return (
+            "{"
+            + ", ".join(f"{string_text(key)}: {_written(tree[key])}" for key in sorted(tree, key=written_order))
+            + "}"
+        )
     if isinstance(tree, list):
         return "[" + ", ".join(map(_written, tree)) + "]"
     if isinstance(tree, Decimal):
@@ -107,7 +111,8 @@ def _written(tree: Any) -> str:
     return {None: "null", True: "true", False: "false"}[tree]
 
 
-def _place(key: str) -> tuple[int, bytes]:
+def written_order(key: str) -> tuple[int, bytes]:
+    """Where a key stands among those of an object: short ones first."""
     encoded = key.encode()
     return len(encoded), encoded
 
@@ -124,7 +129,7 @@ def _rank(tree: Any, root: bool = True) -> Any:
     """By which values are ordered (8.14.4): by their sort, the number of items, the items. One that is neither object
     nor array is an array of one item at the root, and less than another such array."""
     if isinstance(tree, dict):
-        return 5, len(tree), tuple((key, _rank(tree[key], False)) for key in sorted(tree, key=_place))
+        return 5, len(tree), tuple((key, _rank(tree[key], False)) for key in sorted(tree, key=written_order))
     if isinstance(tree, list):
         return 4, len(tree), True, tuple(_rank(item, False) for item in tree)
     if root:

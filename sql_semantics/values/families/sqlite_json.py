@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.numbers.sqlite_text import Version, leading_real
 
 
@@ -40,10 +41,10 @@ Node = Scalar | List | Object
 Step = str | int | None
 """Of a path: a key, a place (from the end where it is negative), or the place behind the last."""
 
-_BLANKS = re.compile(r"[ \t\n\r]*")
-_STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_WORD = re.compile(r"true|false|null")
+_BLANKS = pattern(r"[ \t\n\r]*")
+_STRING = pattern(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
+_NUMBER = pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_WORD = pattern(r"true|false|null")
 _DEEP = 200
 MALFORMED = "a text that is no JSON by RFC 8259, in sqlite"
 
@@ -176,7 +177,7 @@ def quoted(text: str) -> Scalar:
 
 # --- paths --------------------------------------------------------------------------------------------------------
 
-_STEP = re.compile(r'\.(?:"([^"]*)"|([^."\[]+))|\[([0-9]+)\]|\[#-([0-9]+)\]|\[#\]', re.ASCII)
+_STEP = pattern(r'\.(?:"([^"]*)"|([^."\[]+))|\[([0-9]+)\]|\[#-([0-9]+)\]|\[#\]', re.ASCII)
 
 
 def read_path(path: str) -> tuple[Step, ...]:
@@ -200,7 +201,7 @@ def read_path(path: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-_LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LABEL = pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def step_of(key: str | int) -> tuple[Step, ...]:

@@ -87,7 +87,8 @@ def _joiner(call: Call) -> Implementation:
     return apply
 
 
-def _split(text: str | None, separator: str | None, missing: str | None = None) -> Array | None:
+def split_text(text: str | None, separator: str | None, missing: str | None = None) -> Array | None:
+    """string_to_array()."""
     if text is None:
         return None
     pieces: list[str] = [] if not text else list(text) if separator is None else [text]
@@ -152,8 +153,8 @@ POSTGRES: Table = {
         Rule((_ARRAY, *exactly(TEXT, TEXT)), TEXT, _joiner, strict=False),
     ),
     "string_to_array": (
-        Rule(exactly(TEXT, TEXT), _TEXTS, plainly(_split), strict=False),
-        Rule(exactly(TEXT, TEXT, TEXT), _TEXTS, plainly(_split), strict=False),
+        Rule(exactly(TEXT, TEXT), _TEXTS, plainly(split_text), strict=False),
+        Rule(exactly(TEXT, TEXT, TEXT), _TEXTS, plainly(split_text), strict=False),
     ),
     "array @>": (Rule((_ARRAY, _ARRAY), BOOLEAN, plainly(_contains)),),
     "array &&": (Rule((_ARRAY, _ARRAY), BOOLEAN, plainly(_overlaps)),),

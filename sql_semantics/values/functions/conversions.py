@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
@@ -23,6 +24,7 @@ from sql_semantics.values.types import (
     INTEGER_KINDS,
     TEXT,
     Kind,
+    SqlType,
     Value,
 )
 
@@ -124,6 +126,22 @@ def _declared_digits(call: Call) -> Implementation:
     return apply
 
 
+def _class_type(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    if types[0].kind is Kind.NUMERIC or (types[0].kind is Kind.DOUBLE and types[0].scale is not None):
+        raise Unsupported("typeof() of a number of either class")
+    return TEXT
+
+
+def _class_of(value: Value) -> str:
+    """SQLite 2.1: the storage class of a value."""
+    if value is None:
+        return "null"
+    for type_, name in ((bool, ""), (int, "integer"), (float, "real"), (str, "text"), (bytes, "blob")):
+        if name and type(value) is type_:
+            return name
+    raise Unsupported("typeof() of such a value")
+
+
 _ANYTHING = any_of(list(Kind))
 _EXACT = any_of([*INTEGER_KINDS, Kind.NUMERIC])
 MYSQL: Table = {
@@ -138,6 +156,7 @@ MYSQL: Table = {
 SQLITE: Table = {
     "text number": (Rule(exactly(TEXT), DOUBLE, _number),),
     "leading real": (Rule(exactly(TEXT), DOUBLE, _leading_real),),
+    "typeof": (Rule((_ANYTHING,), _class_type, plainly(_class_of), strict=False),),
     "compare classes": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_classes)),),
     "compare numbers": (Rule((_ANYTHING, _ANYTHING), INT, _compare_numbers),),
 }

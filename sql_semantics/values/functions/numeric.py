@@ -1,7 +1,6 @@
 """Functions of numbers (PostgreSQL 9.3, MySQL 14.6.2, SQLite's core and math functions, DuckDB's numeric functions).
 
-Functions whose last digit hangs on the product's own algorithm (numeric sqrt, power, exp, ln) are left out. Does not
-know operators.
+Functions of doubles whose last digit hangs on the C library (exp, ln) are left out. Does not know operators.
 """
 
 from __future__ import annotations
@@ -9,9 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.values.functions import transcendental
 from sql_semantics.values.functions.rule import (
     Call,
     Implementation,
@@ -168,6 +169,8 @@ def remainder(call: Call) -> Implementation:
             return finish(modulo(left, right))
         if fails:
             raise call.fail("22012", "division by zero")
+        if call.dialect.null_quotients:
+            return None
         raise Unsupported(f"division by zero in {call.dialect.name}")
 
     return apply
@@ -295,8 +298,6 @@ def _pair(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
     return max(types, key=lambda item: order.index(item.kind))
 
 
-_refused = refused("sqrt() or power() of an exact number")
-
 _POSTGRES_WHOLE = {
     name: (Rule((_DOUBLE_SLOT,), DOUBLE, build), Rule((_EXACT_SLOT,), NUMERIC, exact))
     for name, build, exact in (
@@ -311,10 +312,10 @@ POSTGRES: Table = {
     "trunc": (*_POSTGRES_WHOLE["trunc"], Rule(exactly(NUMERIC, INT), NUMERIC, truncated)),
     "abs": (Rule((any_of(NUMBER_KINDS, DOUBLE),), same, absolute, errors=_OVERFLOW),),
     "sign": (Rule((_DOUBLE_SLOT,), DOUBLE, sign), Rule((_EXACT_SLOT,), NUMERIC, sign)),
-    "sqrt": (Rule((_DOUBLE_SLOT,), DOUBLE, _root, errors=("2201F",)), Rule((_EXACT_SLOT,), _refused, _root)),
+    "sqrt": (Rule((_DOUBLE_SLOT,), DOUBLE, _root, errors=("2201F",)), transcendental.SQRT),
     "power": (
         Rule((_DOUBLE_SLOT, _DOUBLE_SLOT), DOUBLE, _power, errors=("2201F", "22003")),
-        Rule((_EXACT_SLOT, _EXACT_SLOT), _refused, _power),
+        transcendental.POWER,
     ),
     "mod": (
         *(Rule(exactly(kind, kind), kind, remainder, errors=("22012",)) for kind in (SMALLINT, INT, BIGINT)),
@@ -323,6 +324,20 @@ POSTGRES: Table = {
     "div": (Rule(exactly(NUMERIC, NUMERIC), NUMERIC, _quotient, errors=("22012",)),),
 }
 POSTGRES["pow"] = POSTGRES["power"]
+for _name, _exact in (
+    ("ln", transcendental.LN),
+    ("exp", transcendental.EXP),
+    ("log", transcendental.LOG),
+    ("log10", transcendental.LOG),
+):
+    # the last digit of a double hangs on the C library
+    POSTGRES[_name] = (Rule((_DOUBLE_SLOT,), refused(f"{_name}() of a double"), _root), _exact)
+for _name, _overloads in transcendental.POSTGRES.items():
+    POSTGRES[_name] = POSTGRES.get(_name, ()) + _overloads
+POSTGRES["width_bucket"] = (
+    Rule((*(_DOUBLE_SLOT,) * 3, *exactly(INT)), refused("width_bucket() of doubles"), _root),
+    *POSTGRES["width_bucket"],
+)
 
 _MYSQL_PLACES = any_of(INTEGER_KINDS)
 MYSQL: Table = {
@@ -356,12 +371,38 @@ MYSQL: Table = {
 }
 MYSQL["pow"] = MYSQL["power"]
 
+
+def _double_rounded(value: float, digits: int) -> float:
+    """The double nearest to a number rounded to some digits. Raises Unsupported where products, or their versions,
+    compute another one: near a half, and where a longer float in between would show."""
+    number = Fraction(float(value)) if math.isfinite(value) else None
+    if number is None or not 0 <= digits <= _PLACES or abs(number) * 10**digits >= _ROUNDED:
+        raise Unsupported("round() of such a double")
+    scaled = number * 10**digits
+    whole = math.floor(abs(scaled) + Fraction(1, 2))
+    if abs(abs(scaled) % 1 - Fraction(1, 2)) < _NEAR:
+        raise Unsupported("round() of a double near a half")
+    exact = Fraction(whole, 10**digits)
+    found = float(exact)
+    unit = Fraction(math.ulp(found))
+    if unit / 2 - abs(exact - Fraction(found)) < unit / 512:
+        raise Unsupported("round() of a double that two doubles are as near to")
+    return math.copysign(found, value) if found else 0.0
+
+
+_ROUNDED, _PLACES, _NEAR = 10**10, 6, Fraction(1, 10**4)
+"""The largest number of last digits, how many digits behind the point there are at most, and how near to a half
+products differ."""
+
 SQLITE: Table = {
     "abs": (
         Rule((_ANY_INTEGER,), BIGINT, absolute, errors=_OVERFLOW),
         Rule((_DOUBLE_SLOT,), DOUBLE, absolute),
     ),
-    "round": (Rule((any_of(EXACT_KINDS | FLOAT_KINDS, DOUBLE),), DOUBLE, lambda call: _sqlite_round),),
+    "round": (
+        Rule((any_of(EXACT_KINDS | FLOAT_KINDS, DOUBLE),), DOUBLE, lambda call: _sqlite_round),
+        Rule((_DOUBLE_SLOT, _ANY_INTEGER), DOUBLE, plainly(_double_rounded)),
+    ),
     "sign": (Rule((any_of(NUMBER_KINDS, DOUBLE),), BIGINT, sign),),
     **{
         name: (Rule((_ANY_INTEGER,), BIGINT, build), Rule((_DOUBLE_SLOT,), DOUBLE, build))
@@ -411,6 +452,7 @@ DUCKDB["pow"] = DUCKDB["power"]
 DUCKDB["round"] = (
     Rule((_DUCK_SIGNED,), same, plainly(lambda value: value)),
     *DUCKDB["round"],
+    Rule((any_of([Kind.DOUBLE]), exactly(INT)[0]), DOUBLE, plainly(_double_rounded)),
     Rule((any_of([Kind.NUMERIC]), exactly(INT)[0]), _rounded_duckdb, rounded),
     Rule((_DUCK_SIGNED, exactly(INT)[0]), _rounded_integer, rounded, errors=_OVERFLOW),
 )

@@ -8,10 +8,10 @@ finds it again by the arguments' kinds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, SqlType, Value
 

@@ -105,6 +105,30 @@ def _weight(value: Decimal) -> tuple[int, int]:
     return weight, first * power_of_ten(count - len(digits))
 
 
+def leading_words(value: Decimal, count: int) -> tuple[int, int]:
+    """The first `count` base-10000 digits of a number above zero that stores so many, and the weight of the last one of
+    them: value ~ digits * 10000 ** weight. (0, 0) for zero."""
+    if not value:
+        return 0, 0
+    _, digits, exponent = value.as_tuple()
+    whole = int("".join(map(str, digits)))
+    scale = -int(exponent) if int(exponent) < 0 else 0
+    below = -(-scale // 4)
+    whole *= power_of_ten(below * 4 - scale + max(int(exponent), 0))
+    words: list[int] = []
+    while whole:
+        whole, word = divmod(whole, 10_000)
+        words.append(word)
+    weight = len(words) - 1 - below
+    words.reverse()
+    while not words[-1]:
+        words.pop()
+    found = 0
+    for word in words[:count]:
+        found = found * 10_000 + word
+    return found, weight - len(words[:count]) + 1
+
+
 def divide_postgres(left: Decimal, right: Decimal) -> Decimal:
     """numeric / numeric with the scale that PostgreSQL's select_div_scale picks; `right` is not 0."""
     weight_left, first_left = _weight(left)
@@ -114,6 +138,12 @@ def divide_postgres(left: Decimal, right: Decimal) -> Decimal:
         weight -= 1
     scale = min(max(16 - weight * 4, scale_of(left), scale_of(right), 0), 1000)
     return _ratio(left, right, scale)
+
+
+def root_at_scale(value: Decimal, scale: int) -> Decimal:
+    """The square root of a number that is not below zero, half away from zero."""
+    digits = math.isqrt(int(EXACT.scaleb(value, 2 * (scale + 1))))
+    return round_scale(EXACT.scaleb(Decimal(digits), -(scale + 1)), scale)
 
 
 def _words(digits: int) -> int:

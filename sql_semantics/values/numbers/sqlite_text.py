@@ -12,11 +12,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.patterns import pattern
 
 _BLANKS = r"[ \t\n\v\f\r]*"
-_PREFIX = re.compile(rf"{_BLANKS}([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)", re.ASCII)
-_INTEGER = re.compile(rf"{_BLANKS}([+-]?[0-9]+)", re.ASCII)
-_WHOLE = re.compile(rf"{_BLANKS}\Z", re.ASCII)
+_PREFIX = pattern(rf"{_BLANKS}([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)", re.ASCII)
+_INTEGER = pattern(rf"{_BLANKS}([+-]?[0-9]+)", re.ASCII)
+_WHOLE = pattern(rf"{_BLANKS}\Z", re.ASCII)
 _LOW, _HIGH = -(2**63), 2**63 - 1
 _EXACT = 2**53
 """Integers up to this one are doubles."""

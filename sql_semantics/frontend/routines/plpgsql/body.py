@@ -8,7 +8,6 @@ shapes. Does not know control flow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from sql_semantics.errors import SchemaError, SqlError, Unsupported
 from sql_semantics.frontend.binding import bind_text
@@ -26,13 +25,15 @@ from sql_semantics.frontend.routines.bodies import (
     stored,
 )
 from sql_semantics.frontend.routines.skeleton import Piece, tokens
-from sql_semantics.ir.expressions import Expr, ScalarQuery, Variable
+from sql_semantics.ir.expressions import Expr, IsNull, ScalarQuery, Variable
 from sql_semantics.ir.programs import (
     Perform,
+    Raise,
 )
 from sql_semantics.ir.queries import OutputColumn, Query
 from sql_semantics.ir.routines import Signature
-from sql_semantics.ir.statements import SetVariable, Statement, Together, Write
+from sql_semantics.ir.statements import If, SetVariable, Statement, Together, Write
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written
 from sql_semantics.values.types import NULL
@@ -65,7 +66,7 @@ class Versions:
 class Body:
     """Binds one body. `found` and `count` are the slots of FOUND and ROW_COUNT, where the body uses them; `answers`
     the OUT and INOUT parameters; `assigned` the records that are certain to be assigned where binding stands;
-    `versions` what a trigger's body has."""
+    `versions` what a trigger's body has; `required` the slots of the variables that are NOT NULL."""
 
     context: Context
     frame: Frame
@@ -75,6 +76,7 @@ class Body:
     count: int | None = None
     assigned: frozenset[int] = frozenset()
     versions: Versions | None = None
+    required: set[int] = field(default_factory=set)
 
     def within(self, names: Names, *refused: str) -> Context:
         """The context of a statement: records as their fields, as far as they are certain to be assigned."""
@@ -178,7 +180,10 @@ class Body:
             record = names.records.get(name_of(parts[0].tokens[0]))
             if record is not None:
                 return self.shaped(record, query_outputs(query) or ())
-        return tuple(self.target(part, names) for part in parts)
+        targets = tuple(self.target(part, names) for part in parts)
+        if any(target.slot in self.required for target in targets):
+            raise Unsupported("a row's value in a NOT NULL variable")
+        return targets
 
     def shaped(self, record: Record, columns: Sequence[OutputColumn]) -> tuple[Variable, ...]:
         """A record's fields, assigned from here on."""
@@ -211,7 +216,19 @@ class Body:
         target = self.target(piece.slice(0, equals), names)
         context = self.within(names)
         value = self.value(piece.slice(equals + 1), context)
-        return [SetVariable(target.slot, stored(value, target, context))]
+        return self.assign(target, stored(value, target, context))
+
+    def assign(self, target: Variable, value: Expr) -> Sequence[Statement]:
+        """The value into the variable; one that is NOT NULL keeps what it has where that fails."""
+        if target.slot not in self.required:
+            return [SetVariable(target.slot, value)]
+        tried = self.frame.slot("", target.type)
+        missing = Raise("22004", f"null value cannot be assigned to variable {target.name} declared NOT NULL")
+        return [
+            SetVariable(tried.slot, value),
+            If(((IsNull(tried, False), (missing,)),), ()),
+            SetVariable(target.slot, tried),
+        ]
 
 
 def label_of(written: str) -> str:

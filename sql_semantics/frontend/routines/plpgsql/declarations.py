@@ -21,7 +21,7 @@ from sql_semantics.frontend.routines.skeleton import Piece
 from sql_semantics.ir.expressions import Const, Variable
 from sql_semantics.ir.statements import SetVariable, Statement
 from sql_semantics.values.identifiers import folded_written_table
-from sql_semantics.values.types import NULL, SqlType
+from sql_semantics.values.types import NULL, Kind, SqlType
 
 
 def declare(routine: Body, piece: Piece, names: Names, own: set[str], label: str) -> tuple[Names, Sequence[Statement]]:
@@ -35,6 +35,10 @@ def declare(routine: Body, piece: Piece, names: Names, own: set[str], label: str
         return declare_cursor(routine, piece, name, names)
     if words[1:3] == ["ALIAS", "FOR"]:
         meant = names.variables.get(name_of(piece.tokens[3]))
+        record = names.records.get(name_of(piece.tokens[3]))
+        if meant is None and record is not None and len(words) == 4:
+            variables = {key: item for key, item in names.variables.items() if key != name}
+            return replace(names, variables=variables, records={**names.records, name: record}), []
         if meant is None:
             raise SchemaError(f"DECLARE {piece.text}")
         return names.with_variable(name, meant, label), []
@@ -42,8 +46,13 @@ def declare(routine: Body, piece: Piece, names: Names, own: set[str], label: str
     end = piece.find("DEFAULT", ":=", "=")
     value = None if end < 0 else piece.slice(end + 1)
     written = piece.slice(1 + constant, None if end < 0 else end)
-    if written.find("NOT", "COLLATE") >= 0:
-        raise Unsupported("NOT NULL or COLLATE of a variable")
+    required = written.words()[-2:] == ["NOT", "NULL"]
+    if required:
+        written = written.slice(0, -2)
+        if value is None:
+            raise SchemaError(f"variable {name!r}, which is NOT NULL, has no default")
+    if written.find("COLLATE") >= 0:
+        raise Unsupported("COLLATE of a variable")
     kinds = written.words()
     if kinds == ["RECORD"]:
         if value is not None:
@@ -60,10 +69,14 @@ def declare(routine: Body, piece: Piece, names: Names, own: set[str], label: str
     copied = kinds[-2:] == ["%", "TYPE"]
     kind = copied_type(routine, written, names) if copied else read_type(written.text, routine.context.dialect)
     variable = routine.frame.slot(name, kind)
+    if required:
+        if kind.kind is Kind.COMPOSITE:
+            raise Unsupported("a NOT NULL variable of a composite type")
+        routine.required.add(variable.slot)
     statements: Sequence[Statement] = []
     if value is not None:
         context, text = routine.within(names), value
-        statements = late(lambda: [SetVariable(variable.slot, stored(routine.value(text, context), variable, context))])
+        statements = late(lambda: routine.assign(variable, stored(routine.value(text, context), variable, context)))
     elif names.loops:
         statements = [SetVariable(variable.slot, Const(None, kind))]
     return names.with_variable(name, variable, label), statements

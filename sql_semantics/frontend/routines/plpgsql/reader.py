@@ -26,11 +26,19 @@ from sql_semantics.frontend.routines.conditions import postgres_conditions
 from sql_semantics.frontend.routines.plpgsql.body import Body, label_of, name_of
 from sql_semantics.frontend.routines.plpgsql.counting import counted, refuse_failing
 from sql_semantics.frontend.routines.plpgsql.declarations import declare
-from sql_semantics.frontend.routines.plpgsql.statements import diagnostics, fetch_, jump, open_, raise_, return_
+from sql_semantics.frontend.routines.plpgsql.statements import (
+    assert_,
+    diagnostics,
+    fetch_,
+    jump,
+    open_,
+    raise_,
+    return_,
+)
 from sql_semantics.frontend.routines.skeleton import Block, Branches, Choice, Item, Piece, Rounds, Simple
 from sql_semantics.frontend.types.coerce import settle_alone
 from sql_semantics.frontend.types.comparison import comparable
-from sql_semantics.ir.expressions import Binary, Const, Expr, Variable
+from sql_semantics.ir.expressions import Binary, Column, Const, Expr, IsNull, Variable
 from sql_semantics.ir.programs import (
     Attempt,
     CloseCursor,
@@ -42,16 +50,16 @@ from sql_semantics.ir.programs import (
     RangeLoop,
     RowLoop,
 )
-from sql_semantics.ir.queries import Query
+from sql_semantics.ir.queries import Derived, OrderKey, OutputColumn, Query, Select, Source, Unnest
 from sql_semantics.ir.statements import If, SetVariable, Statement, Together, Write
 from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import BIGINT, BOOLEAN, INT, TEXT
 
 _REFUSED = {
     "EXECUTE": "EXECUTE (dynamic SQL)",
     "COMMIT": "COMMIT in a procedure",
     "ROLLBACK": "ROLLBACK in a procedure",
-    "ASSERT": "ASSERT",
     "MOVE": "MOVE",
     "SAVEPOINT": "SAVEPOINT in a procedure",
     "ABORT": "ROLLBACK in a procedure",
@@ -136,6 +144,8 @@ def bind_item(routine: Body, item: Item, names: Names) -> Sequence[Statement]:
             return late(lambda: choice(routine, item, names))
         case Rounds("for_"):
             return for_loop(routine, item, names)
+        case Rounds("foreach_"):
+            return late(lambda: foreach_loop(routine, item, names))
         case Rounds():
             label, inner = enter(routine, item, names)
             condition = None if item.head is None else bind_condition(item.head, routine.within(names), "WHILE")
@@ -208,8 +218,6 @@ def for_loop(routine: Body, item: Rounds, names: Names) -> Sequence[Statement]:
     into = head.find("IN")
     if into < 1:
         raise SchemaError(f"FOR {head.text}")
-    if head.text.upper().startswith("FOREACH"):
-        raise Unsupported("FOREACH")
     rest = head.slice(into + 1)
     if rest.words()[0] == "EXECUTE":
         raise Unsupported("EXECUTE (dynamic SQL)")
@@ -244,6 +252,36 @@ def for_loop(routine: Body, item: Rounds, names: Names) -> Sequence[Statement]:
     slots = tuple(target.slot for target in targets)
     assert isinstance(query, Query | Write | Together)
     return [RowLoop(label, query, row, slots, routine.found, body, arguments, None if cursor is None else cursor.slot)]
+
+
+def foreach_loop(routine: Body, item: Rounds, names: Names) -> Sequence[Statement]:
+    """``FOREACH target IN ARRAY array``: a round for each item. The target keeps its value where there is none."""
+    assert item.head is not None
+    head = item.head
+    into = head.find("IN")
+    if into < 1 or head.words()[into + 1 : into + 2] != ["ARRAY"]:
+        raise SchemaError(f"FOREACH {head.text}")
+    if into > 1 and "SLICE" in head.words()[:into]:
+        raise Unsupported("FOREACH with SLICE")
+    context = routine.within(names)
+    array = settle_alone(routine.value(head.slice(into + 2), context), context)
+    if not isinstance(array.type.family, ArrayFamily):
+        raise Unsupported(f"FOREACH over {array.type}")
+    target = routine.target(head.slice(0, into), names)
+    kept, taken = routine.frame.slot("", array.type), routine.frame.slot("", array.type.family.item)
+    item_, place = Column(0, taken.type, "unnest"), Column(1, BIGINT, "ordinality")
+    columns = (OutputColumn("unnest", item_), OutputColumn("ordinality", place))
+    items = Unnest(((kept,),), frozenset(), True, columns, values=frozenset({0}))
+    source = Source(Derived(items), "", 0, len(columns))
+    rows = Select((source,), None, None, (), None, columns, order=(OrderKey(place, None, False, False),))
+    assigned = routine.assign(target, stored(taken, target, context))
+    label, inner = enter(routine, item, names)
+    body = (*assigned, *bind_round(routine, item.body, inner))
+    return [
+        SetVariable(kept.slot, array),
+        If(((IsNull(kept, False), (Raise("22004", "FOREACH expression must not be null"),)),), ()),
+        RowLoop(label, rows, (item_,), (taken.slot,), routine.found, body),
+    ]
 
 
 def range_loop(routine: Body, item: Rounds, target: Piece, rest: Piece, dots: int, names: Names) -> Sequence[Statement]:
@@ -285,7 +323,7 @@ def simple(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
             return late(lambda: [Perform(routine.rows(piece.slice(1), names, "SELECT "), (), (), False, routine.found,
                                          routine.count)])  # fmt: skip
         case "CALL":
-            return late(lambda: [bind_call(piece.text, routine.within(names))])
+            return late(lambda: [called(routine, piece, names)])
         case "OPEN":
             return late(lambda: [open_(routine, piece, names)])
         case "FETCH":
@@ -294,9 +332,19 @@ def simple(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
             return [CloseCursor(routine.cursor(piece.tokens[1], names).slot)]
         case "GET":
             return diagnostics(routine, piece, names)
+        case "ASSERT":
+            return late(lambda: assert_(routine, piece, names))
     if first in _REFUSED:
         raise Unsupported(_REFUSED[first])
     return late(lambda: [routine.sql(piece, names)])
+
+
+def called(routine: Body, piece: Piece, names: Names) -> Statement:
+    """CALL. Raises Unsupported where an answer goes to a NOT NULL variable."""
+    call = bind_call(piece.text, routine.within(names))
+    if routine.required.intersection(call.targets or ()):
+        raise Unsupported("an answer of CALL in a NOT NULL variable")
+    return call
 
 
 def _assignment(piece: Piece) -> int:

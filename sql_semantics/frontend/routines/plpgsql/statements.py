@@ -96,7 +96,10 @@ def return_(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
         raise SchemaError(f"{piece.text} in a routine that returns no such value")
     if signature.record:
         return [Return(returned_row(routine, rest, results, names))]
-    return [Return((stored(routine.value(rest, context), results[0], context),))]
+    value = routine.value(rest, context)
+    if results[0].type.kind is Kind.COMPOSITE and value.type != results[0].type:
+        raise Unsupported("RETURN of a row of another type")  # whose fields are not converted
+    return [Return((stored(value, results[0], context),))]
 
 
 def _given_back(routine: Body, piece: Piece, results: tuple[Variable, ...], names: Names) -> Sequence[Statement]:
@@ -202,6 +205,20 @@ def raise_(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
     if level != "EXCEPTION":
         return evaluated
     return [*evaluated, Raise(state, "raised")]
+
+
+def assert_(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
+    """``ASSERT condition [, message]``: P0004 where it is not true; the message is evaluated then only."""
+    context = routine.within(names)
+    condition, *message = piece.slice(1).split()
+    if len(message) > 1:
+        raise SchemaError(piece.text)
+    failed: list[Statement] = []
+    for part in message:
+        value = settle_alone(routine.value(part, context), context)
+        failed.append(SetVariable(routine.frame.slot("", value.type).slot, value))
+    failed.append(Raise("P0004", "assertion failed"))
+    return [If(((bind_condition(condition, context, "ASSERT"), ()),), tuple(failed))]
 
 
 def diagnostics(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:

@@ -7,7 +7,6 @@ state of the session and refused, but for OUT arguments. Does not know how a pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.binding import bind_call, bind_text
@@ -54,6 +53,7 @@ from sql_semantics.ir.programs import (
 from sql_semantics.ir.queries import Query, Select
 from sql_semantics.ir.statements import If, SetVariable, Statement
 from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.identifiers import folded_written
 from sql_semantics.values.types import BOOLEAN, NULL, SqlType
 

@@ -15,7 +15,7 @@ from typing import Any
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Aggregate
-from sql_semantics.ir.walks.traverse import LISTS
+from sql_semantics.ir.walks.traverse import CHOOSING, LISTS, ORDERED_SETS
 from sql_semantics.run.expressions.expressions import (
     Arguments,
     Frame,
@@ -23,11 +23,13 @@ from sql_semantics.run.expressions.expressions import (
     compile_predicate,
     compile_row,
 )
+from sql_semantics.run.expressions.frames import query_frame
 from sql_semantics.run.expressions.loops import compile_projection, compile_values
 from sql_semantics.run.queries.aggregates.folds import compile_fold, over_integers
+from sql_semantics.run.queries.aggregates.ordered_sets import compile_ordered_set
 from sql_semantics.run.queries.listing import compile_listing
 from sql_semantics.run.queries.order import MAY_BE_NAN, one_nan, require_comparable, require_shown_digits
-from sql_semantics.run.queries.ties import canonical
+from sql_semantics.run.queries.ties import canonical, differ, one_of
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Value
@@ -64,7 +66,7 @@ def compile_groups(
     keys_of = compile_projection(groups, dialect, may=may)
     types = [group.type for group in groups]
     doubles, hides_digits = any(type_.kind in MAY_BE_NAN for type_ in types), dialect.rules.values.hides_digits
-    lists = any(aggregate.function in LISTS for aggregate in aggregates)  # choices come group by group
+    lists = any(aggregate.function in CHOOSING for aggregate in aggregates)  # choices come group by group
     if not groups and sets is None:
         (whole,) = folds
         return lambda rows, args, frame: [tuple([fold(rows, args, frame) for fold in whole])]
@@ -143,9 +145,11 @@ def _over_rows(
     if not aggregate.arguments:
         return lambda rows, args, frame: len(rows)
     if aggregate.function.startswith("bare"):
-        return _bare(aggregate, dialect, may)
+        return _bare(aggregate, dialect, may, chooses)
     if aggregate.function in LISTS:
         return compile_listing(aggregate, dialect, may=may, ordered=ordered, chooses=chooses)
+    if aggregate.function in ORDERED_SETS:
+        return compile_ordered_set(aggregate, dialect, may=may)
     if len(aggregate.arguments) > 1:
         return _count_rows(aggregate, dialect, may)
     fold = compile_fold(aggregate, dialect, rounds=rounds)
@@ -169,9 +173,13 @@ def _count_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
     return count
 
 
-def _bare(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
-    """SQLite's bare column: the value that all rows share, or all rows where the MIN or MAX beside it is reached; where
-    they differ, SQLite's choice: Unsupported."""
+_UNGROUPED = "a column that is not in GROUP BY and differs within a group"
+
+
+def _bare(aggregate: Aggregate, dialect: Dialect, may: bool, once: bool) -> OverRows:
+    """A column that is not grouped by: the value of one of the rows, in SQLite of those where the MIN or MAX beside it
+    is reached (lang_select 2.5; MySQL 14.19.3); each column's choice is its own. `once` as `chooses` in
+    `compile_listing`."""
     values = compile_row(aggregate.arguments, dialect, may=may)
     extreme: Callable[[list[Value]], Value] | None = None
     if len(aggregate.arguments) > 1:
@@ -183,8 +191,11 @@ def _bare(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
         if extreme is not None:
             best = extreme([row[1] for row in found if row[1] is not None])
             found = [row for row in found if row[1] == best]
-        if any(row[0] != found[0][0] for row in found):
-            raise Unsupported("a column that is not in GROUP BY and differs within a group")
-        return found[0][0] if found else None
+        if not differ(found):
+            return found[0][0] if found else None
+        view = query_frame(frame).view
+        if not once:
+            view.arbitrary(_UNGROUPED)
+        return one_of([(row[0],) for row in found], view.choose, _UNGROUPED)[0]
 
     return bare

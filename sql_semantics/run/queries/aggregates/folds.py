@@ -22,11 +22,12 @@ from sql_semantics.values.numbers.number import (
     double_key,
     platform_free_ratio,
     power_of_ten,
+    root_at_scale,
     scale_of,
     sums_exactly,
 )
 from sql_semantics.values.numbers.rounded import rounded_sum
-from sql_semantics.values.text import TextRule, order_key, require_groupable, require_orderable, text_rule
+from sql_semantics.values.text import TextRule, order_key, require_groupable, require_orderable, rule_of, text_rule
 from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 
 Fold = Callable[[list[Value]], Value]
@@ -50,8 +51,8 @@ def compile_fold(aggregate: Aggregate, dialect: Dialect, *, rounds: bool = False
 
     Raises Unsupported for one that takes more than values; the function raises SqlError 22003 on overflow.
     """
-    rule = text_rule(dialect)
     argument = aggregate.argument.type if aggregate.argument is not None else aggregate.type
+    rule = rule_of(argument, text_rule(dialect))
     fold = _fold(aggregate.function, argument, aggregate.type, dialect, rule)
     if rounds and argument.kind is Kind.DOUBLE and aggregate.function in ("sum", "avg", "total"):
         fold = _rounding(fold, aggregate.function == "avg", dialect.types_by_value)
@@ -92,10 +93,39 @@ def _fold(function: str, argument: SqlType, result: SqlType, dialect: Dialect, r
     if function == "sum":
         add = _sum(argument, result, dialect)
         return lambda values: add(values) if values else None
+    if function == "median":
+        return _median
     if function in ("avg", "avg_in_steps", "avg_at_once"):
         mean = _average(argument, result, dialect, function)
         return lambda values: mean(values) if values else None
+    if function in SPREADS:
+        return _spread(function)
     raise Unsupported(f"aggregate {function}")
+
+
+SPREADS = frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp"})
+
+
+def _spread(function: str) -> Fold:
+    """Variance and standard deviation of exact numbers, by the sums of the values and of their squares
+    (numeric_stddev_internal); the root has the digits of the variance."""
+    sample, deviation = function.endswith("samp"), function.startswith("stddev")
+
+    def spread(values: list[Any]) -> Value:
+        count = len(values)
+        if count <= sample:
+            return None
+        total = exact_sum(values)
+        squares = exact_sum(EXACT.multiply(value, value) for value in map(Decimal, values))
+        above = EXACT.subtract(EXACT.multiply(Decimal(count), squares), EXACT.multiply(total, total))
+        if not above:
+            return Decimal(0)
+        variance = divide_postgres(above, Decimal(count * (count - sample)))
+        if not deviation:
+            return variance
+        return root_at_scale(variance, scale_of(variance))
+
+    return spread
 
 
 def _extreme(function: str, argument: SqlType, rule: TextRule) -> Fold:
@@ -113,6 +143,20 @@ def _extreme(function: str, argument: SqlType, rule: TextRule) -> Fold:
     if argument.kind in FLOAT_KINDS:
         return lambda values: pick(values, key=double_key, default=None)
     return lambda values: pick(values, default=None)
+
+
+def _median(values: list[Any]) -> float | None:
+    """The value in the middle, or halfway between both. Raises Unsupported where rounding shows how that is found."""
+    if not values:
+        return None
+    if any(value != value or abs(value) > 2**52 for value in values):
+        raise Unsupported("median() of large numbers, or of NaN")
+    ranked = sorted(map(float, values))
+    low, high = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
+    found = low + (high - low) * 0.5
+    if found != low * 0.5 + high * 0.5:
+        raise Unsupported("median() of two numbers whose mean is rounded")
+    return found
 
 
 def exact_sum(values: Iterable[Any]) -> Decimal:

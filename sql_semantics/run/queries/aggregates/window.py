@@ -8,13 +8,13 @@ together, leave nothing to choose.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Const, Param, Variable
 from sql_semantics.ir.queries import Aggregate, Window
 from sql_semantics.ir.walks.traverse import LISTS
+from sql_semantics.records import dataclass, replace
 from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Frame, Row, compile_predicate, compile_row
 from sql_semantics.run.queries.aggregates.aggregate import compile_aggregate
 from sql_semantics.run.queries.aggregates.folds import compile_fold, over_integers

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import Bound, Frame
+from sql_semantics.records import dataclass
 from sql_semantics.run.expressions.expressions import Arguments, Evaluate, compile_expression
 from sql_semantics.run.expressions.expressions import Frame as Variables
 from sql_semantics.values.dialect import Dialect

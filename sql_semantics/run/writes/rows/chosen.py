@@ -1,7 +1,7 @@
 """What a session remembers of the values that the DBMS chose for it (`frontend.expressions.free`).
 
 ``currval`` is the last ``nextval``, ``now()`` is one value per transaction: such ties are kept here, so that only what
-is really free is chosen. Does not know who chooses.
+is really free is chosen. Does not know what chooses.
 """
 
 from __future__ import annotations

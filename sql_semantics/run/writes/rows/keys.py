@@ -7,13 +7,13 @@ Does not know which state the rows in the way come from: `View.rivals` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.ir.expressions import Column
 from sql_semantics.ir.schema import Table, Unique
+from sql_semantics.records import dataclass
 from sql_semantics.run.expressions.expressions import compile_predicate, compile_row
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.text import equal_by_code_points, text_equality, text_rule
+from sql_semantics.values.text import equal_by_code_points, rule_of, text_equality, text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import Row, RowId, View
 
@@ -73,13 +73,15 @@ def _same(left: KeyValue, right: KeyValue) -> bool:
 
 def compile_equality(types: Sequence[SqlType], dialect: Dialect) -> tuple[Callable[[KeyValue, KeyValue], bool], bool]:
     """How values of these types compare, and whether that is equality of Python values."""
-    rule = text_rule(dialect)
-    if equal_by_code_points(rule) or not any(type_.kind is Kind.TEXT for type_ in types):
+    rules = [rule_of(type_, text_rule(dialect)) for type_ in types]
+    if not any(
+        type_.kind is Kind.TEXT and not equal_by_code_points(rule) for type_, rule in zip(types, rules, strict=True)
+    ):
         return _same, True
-    texts_equal = text_equality(rule)
+    equalities = [text_equality(rule) for rule in rules]
 
     def equal(left: KeyValue, right: KeyValue) -> bool:
-        for one, other in zip(left, right, strict=True):
+        for one, other, texts_equal in zip(left, right, equalities, strict=True):
             if isinstance(one, str) and isinstance(other, str):
                 if not texts_equal(one, other):
                     return False

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Together, Truncate, Update, Write
 from sql_semantics.ir.walks.effects import sets_others, written_tables
 from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.records import dataclass
 from sql_semantics.run.expressions.expressions import compile_row
 from sql_semantics.run.writes.rows.keys import KeyValue, compile_equality
 from sql_semantics.run.writes.rows.stored import compile_stored
@@ -90,7 +90,7 @@ def may_overlook(statement: Statement, catalog: Catalog, dialect: Dialect) -> bo
 
 def _rewritten(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> frozenset[tuple[str, int]]:
     """The columns (by table and place) that DuckDB takes out of their indexes and puts in again, even where the value
-    stays: those that are set, and all where one of them is in a key or RETURNING shows the row."""
+    stays: those that are set, and all where one of them is in a key or an index, or RETURNING shows the row."""
     if not dialect.rules.running.reindexes_rows:
         return frozenset()
     match statement:
@@ -98,6 +98,8 @@ def _rewritten(statement: Write | Together, catalog: Catalog, dialect: Dialect) 
             return frozenset((table, place) for place in range(len(catalog.tables[table].columns)))
         case Update(table=table, assignments=assignments):
             return _indexed_anew(catalog.tables[table], {place for place, _ in assignments})
+        case Insert(table=table, conflict=conflict) if conflict is not None and conflict.action == "update":
+            return _indexed_anew(catalog.tables[table], {place for place, _ in conflict.assignments})
         case JoinedWrite(targets=targets):
             return frozenset().union(
                 *(
@@ -108,9 +110,15 @@ def _rewritten(statement: Write | Together, catalog: Catalog, dialect: Dialect) 
     return frozenset()
 
 
+def _columns_of_keys(table: Table) -> Iterable[tuple[int, ...]]:
+    return [*(key.columns for key in table.keys), *(key.columns for key in table.foreign_keys)]
+
+
 def _indexed_anew(table: Table, places: set[int]) -> frozenset[tuple[str, int]]:
-    indexed = [*(key.columns for key in table.keys), *(key.columns for key in table.foreign_keys)]
-    if any(places & set(columns) for columns in indexed):
+    indexed = {place for columns in _columns_of_keys(table) for place in columns}
+    named = {name for names in table.indexes for name in names}
+    indexed |= {place for place, column in enumerate(table.columns) if column.name in named}
+    if places & indexed:
         places = set(range(len(table.columns)))
     return frozenset((table.name, place) for place in places)
 
@@ -129,9 +137,15 @@ def meets_references(statement: Statement, catalog: Catalog) -> bool:
 def meets_other_rows(statement: Write, catalog: Catalog) -> bool:
     """Whether keys or foreign keys compare what the statement writes with rows that it need not have read."""
     return any(
-        (columns is not None and bool(catalog.tables[table].keys)) or _touches(table, (columns, deletes), catalog)
+        (columns is not None and _sets_key(catalog.tables[table], columns))
+        or _touches(table, (columns, deletes), catalog)
         for table, (columns, deletes) in _written(statement, catalog)
     )
+
+
+def _sets_key(table: Table, columns: Collection[int]) -> bool:
+    """Whether a row may be compared with others by a key after these columns were set: by its conditions, too."""
+    return any(key.where is not None or not set(columns).isdisjoint(key.columns) for key in table.keys)
 
 
 def _written(

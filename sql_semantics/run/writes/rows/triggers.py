@@ -7,7 +7,6 @@ those that rows bring along which foreign keys changed come behind them. Does no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import BaseTable, Identified
@@ -15,6 +14,7 @@ from sql_semantics.ir.schema import Catalog, Trigger
 from sql_semantics.ir.statements import Insert, Statement, Together, Write
 from sql_semantics.ir.walks.effects import reached, triggers_of, written_tables
 from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.records import dataclass, field
 from sql_semantics.run.expressions.expressions import Predicate, compile_predicate
 from sql_semantics.run.writes.rows.references import Change, Enforce, compile_references
 from sql_semantics.values.dialect import Dialect

@@ -35,10 +35,10 @@ def _member(value: Jsonb, key: str | int) -> Jsonb | None:
 
 def _shown_member(value: Jsonb, key: str | int) -> str | None:
     part = _part(value, key)
-    return None if part is _ABSENT else _shown(part)
+    return None if part is _ABSENT else shown_part(part)
 
 
-def _shown(part: Any) -> str | None:
+def shown_part(part: Any) -> str | None:
     """What ``->>`` makes of a part."""
     if part is None:
         return None

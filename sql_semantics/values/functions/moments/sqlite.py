@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.patterns import pattern
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, exactly, plainly
 from sql_semantics.values.types import BIGINT, DOUBLE, TEXT, SqlType
 
-_MOMENT = re.compile(
+_MOMENT = pattern(
     r"(\d{4})-(\d{2})-(\d{2})(?:[ T]+(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?)?\s*(Z|[+-]\d{2}:\d{2})?\s*\Z", re.ASCII
 )
-_CLOCK = re.compile(r"(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?\Z", re.ASCII)
-_NUMBER = re.compile(r"\s*[+-]?[\d.]+", re.ASCII)
-_STEP = re.compile(r"([+-]?\d{1,9})\s+(second|minute|hour|day|month|year)s?\Z", re.ASCII | re.IGNORECASE)
+_CLOCK = pattern(r"(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?\Z", re.ASCII)
+_NUMBER = pattern(r"\s*[+-]?[\d.]+", re.ASCII)
+_STEP = pattern(r"([+-]?\d{1,9})\s+(second|minute|hour|day|month|year)s?\Z", re.ASCII | re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_AS_JULIAN = 210_866_760_000_000
 """1970-01-01 00:00 in milliseconds of Julian days."""

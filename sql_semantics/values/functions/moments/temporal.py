@@ -365,14 +365,25 @@ DUCKDB.update(
     {name: tuple(Rule((slot,), BIGINT, _part(name)) for slot in _DUCK_MOMENTS) for name in ("year", "month", "day")}
 )
 
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _FORMATS: Mapping[str, Callable[[datetime], str]] = {
     "%Y": lambda at: f"{at.year:04d}", "%y": lambda at: f"{at.year % 100:02d}", "%m": lambda at: f"{at.month:02d}",
     "%c": lambda at: str(at.month), "%d": lambda at: f"{at.day:02d}", "%e": lambda at: str(at.day),
     "%H": lambda at: f"{at.hour:02d}", "%k": lambda at: str(at.hour), "%i": lambda at: f"{at.minute:02d}",
     "%s": lambda at: f"{at.second:02d}", "%S": lambda at: f"{at.second:02d}", "%f": lambda at: f"{at.microsecond:06d}",
+    "%h": lambda at: f"{at:%I}", "%I": lambda at: f"{at:%I}", "%l": lambda at: str(at.hour % 12 or 12),
+    "%p": lambda at: "AM" if at.hour < 12 else "PM", "%r": lambda at: f"{at:%I:%M:%S} {'AM' if at.hour < 12 else 'PM'}",
+    "%w": lambda at: str(at.isoweekday() % 7), "%x": lambda at: f"{at.isocalendar()[0]:04d}",
+    "%v": lambda at: f"{at.isocalendar()[1]:02d}", "%W": lambda at: DAYS[at.weekday()],
+    "%a": lambda at: DAYS[at.weekday()][:3], "%M": lambda at: MONTHS[at.month - 1],
+    "%b": lambda at: MONTHS[at.month - 1][:3],
     "%T": lambda at: f"{at:%H:%M:%S}", "%j": lambda at: f"{at:%j}", "%%": lambda at: "%",
 }  # fmt: skip
-"""DATE_FORMAT's letters that hang neither on a language nor on how weeks are counted."""
+"""DATE_FORMAT's letters, names in English, but for weeks that do not begin on Monday as ISO 8601 has it."""
 
 
 def _formatted(value: date, pattern: str) -> str | None:
@@ -402,6 +413,24 @@ def _shift_rules(sign: int) -> tuple[Rule, ...]:
     )
 
 
+def _epoch_type(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    if types[0].kind is not Kind.DATE and types[0].precision != 0:
+        raise Unsupported("unix_timestamp() of a fraction of a second")
+    return BIGINT
+
+
+def _unix_timestamp(call: Call) -> Implementation:
+    if call.dialect.timezone is not None:
+        raise Unsupported(f"the session time zone {call.dialect.timezone}")
+
+    def apply(value: date) -> int:
+        if not 1971 <= value.year <= 2037:
+            raise Unsupported("unix_timestamp() beyond the years 1971 to 2037")
+        return dates.epoch(_as_moment(value)) // 1_000_000
+
+    return apply
+
+
 def _days_between(later: date, earlier: date) -> int:
     return (_as_moment(later).date() - _as_moment(earlier).date()).days
 
@@ -413,6 +442,9 @@ MYSQL: Table = {
     "timestampdiff": (Rule((_FIELD, _MYSQL_ANY, _MYSQL_ANY), BIGINT, plainly(_apart)),),
     "date": (Rule((_MYSQL_ANY,), DATE, plainly(lambda value: _as_moment(value).date())),),
     "date_format": (Rule((_MYSQL_ANY, *exactly(TEXT)), TEXT, plainly(_formatted)),),
+    "unix_timestamp": (
+        Rule((any_of([Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.DATE], _MYSQL_ANY.target),), _epoch_type, _unix_timestamp),
+    ),
     "last_day": (Rule((_MYSQL_ANY,), DATE, plainly(_last_day)),),
     "dayofweek": (Rule((_MYSQL_ANY,), INT, plainly(lambda value: value.isoweekday() % 7 + 1)),),
     "weekday": (Rule((_MYSQL_ANY,), INT, plainly(lambda value: value.weekday())),),

@@ -7,11 +7,11 @@ before it: if any placing of the pieces works, that one does, so that no other h
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, exactly, refused
-from sql_semantics.values.types import BOOLEAN, TEXT
+from sql_semantics.records import dataclass, field
+from sql_semantics.values.families.arrays import Array, ArrayFamily
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, exactly, plainly, refused
+from sql_semantics.values.types import BOOLEAN, TEXT, Kind, SqlType
 
 _BLANKS = " \\t\\n\\r\\f\\v"
 _CLASSES = {"d": "0-9", "w": "a-zA-Z0-9_", "s": _BLANKS}
@@ -243,12 +244,67 @@ def _cut_out(call: Call) -> Implementation:
     return found
 
 
+def _matched(call: Call) -> Implementation:
+    """``regexp_match``: the first match's groups, or all of it; NULL where there is none."""
+
+    def found(text: str, pattern: str, flags: str = "") -> Array | None:
+        if set(flags) - {"i"}:
+            raise Unsupported(f"regexp_match() with the flags {flags!r}")
+        read = read_regex(pattern, "i" in flags)
+        match = read.search(text)
+        if match is None:
+            return None
+        if not read.definite:
+            raise Unsupported(f"regexp_match() of {pattern!r}")
+        return _groups(match)
+
+    return found
+
+
+def _groups(match: re.Match[str]) -> Array:
+    return Array(match.groups() or (match[0],))
+
+
+def all_matched(text: str, pattern: str, flags: str = "") -> Array:
+    """``regexp_matches``: the groups of the first match, or with the flag g of every one."""
+    if set(flags) - {"g", "i"}:
+        raise Unsupported(f"regexp_matches() with the flags {flags!r}")
+    read = read_regex(pattern, "i" in flags)
+    if read.search(text) is None:
+        return Array(())
+    if not read.definite or read.optional:
+        raise Unsupported(f"regexp_matches() of {pattern!r}")
+    every = [_groups(match) for match in read.compiled.finditer(text)]
+    return Array(tuple(every if "g" in flags else every[:1]))
+
+
+def split_by_pattern(text: str, pattern: str, flags: str = "") -> Array:
+    """``regexp_split_to_array``: what stands between the matches."""
+    if set(flags) - {"i"}:
+        raise Unsupported(f"regexp_split_to_array() with the flags {flags!r}")
+    read = read_regex(pattern, "i" in flags)
+    if read.search(text) is None and not read.optional:
+        return Array((text,))
+    if not read.definite or read.optional:
+        raise Unsupported(f"a text split by {pattern!r}")
+    parts, start = [], 0
+    for match in read.compiled.finditer(text):
+        parts.append(text[start : match.start()])
+        start = match.end()
+    return Array((*parts, text[start:]))
+
+
+_TEXTS = SqlType(Kind.ARRAY, family=ArrayFamily(TEXT))
 POSTGRES: Table = {
     "~": (Rule(exactly(TEXT, TEXT), BOOLEAN, _matcher(False)),),
     "~*": (Rule(exactly(TEXT, TEXT), BOOLEAN, _matcher(True)),),
     "regexp_replace": (
         Rule(exactly(TEXT, TEXT, TEXT), TEXT, _replace),
         Rule(exactly(TEXT, TEXT, TEXT, TEXT), TEXT, _replace),
+    ),
+    "regexp_match": tuple(Rule(exactly(*(TEXT,) * count), _TEXTS, _matched) for count in (2, 3)),
+    "regexp_split_to_array": tuple(
+        Rule(exactly(*(TEXT,) * count), _TEXTS, plainly(split_by_pattern)) for count in (2, 3)
     ),
     "substring": (
         Rule(exactly(TEXT, TEXT), TEXT, _cut_out),

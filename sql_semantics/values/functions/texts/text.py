@@ -22,7 +22,7 @@ from sql_semantics.values.functions.rule import (
     plainly,
     refused,
 )
-from sql_semantics.values.text import equal_by_code_points, text_rule
+from sql_semantics.values.text import common_rule, equal_by_code_points, text_rule
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -175,7 +175,9 @@ def _finder(swapped: bool) -> Callable[[Call], Implementation]:
     """Where a part begins, from 1; 0 for nowhere."""
 
     def build(call: Call) -> Implementation:
-        exact = not call.dialect.rules.values.searches_by_collation or equal_by_code_points(text_rule(call.dialect))
+        exact = not call.dialect.rules.values.searches_by_collation or equal_by_code_points(
+            common_rule(call.arguments, text_rule(call.dialect))
+        )
 
         def apply(first: str, second: str, begin: int | None = None) -> int:
             text, part = (second, first) if swapped else (first, second)
@@ -251,6 +253,15 @@ def _concat(call: Call) -> Implementation:
 
 def _concat_ws(separator: str | None, *texts: str | None) -> str | None:
     return None if separator is None else _bounded(separator.join(text for text in texts if text is not None))
+
+
+def _plain_part(text: str, delimiter: str, place: int) -> str:
+    """DuckDB's split_part(), but for places and delimiters that mean nothing."""
+    if not text or not delimiter or not place:
+        raise Unsupported("split_part() of an empty text, by one, or at place 0")
+    parts = text.split(delimiter)
+    index = place - 1 if place > 0 else len(parts) + place
+    return parts[index] if 0 <= index < len(parts) else ""
 
 
 def _split_part(call: Call) -> Implementation:
@@ -417,6 +428,9 @@ DUCKDB: Table = {
     "strpos": (Rule((_TEXT, _TEXT), BIGINT, _finder(False)),),
     "chr": (Rule((any_of([Kind.INT], INT),), TEXT, _chr),),
     "starts_with": (Rule((_TEXT,) * 2, BOOLEAN, plainly(str.startswith)),),
+    "contains": (Rule((_TEXT,) * 2, BOOLEAN, plainly(lambda text, part: part in text)),),
     "octet_length": (Rule((_BYTES,), BIGINT, plainly(_octets)),),
+    "split_part": (Rule((_TEXT, _TEXT, _INT), TEXT, plainly(_plain_part)),),
 }
 DUCKDB["substring"] = DUCKDB["substr"]
+DUCKDB["len"] = DUCKDB["length"]

@@ -1,0 +1,181 @@
+"""More of MySQL's functions of texts and days (12.8, 12.7 of its manual). Does not know other languages' names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Callable
+from datetime import date, timedelta
+from operator import eq
+from typing import Any
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.functions.moments.temporal import DAYS, MONTHS
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly
+from sql_semantics.values.functions.texts.regular import read_regex
+from sql_semantics.values.text import TextRule, common_rule, text_equality, text_order, text_rule
+from sql_semantics.values.types import BIGINT, EXACT_KINDS, INT, INTEGER_KINDS, TEXT, Kind
+
+
+def _rule(call: Call) -> TextRule:
+    return common_rule(call.arguments, text_rule(call.dialect))
+
+
+def _in_set(call: Call) -> Implementation:
+    equal = text_equality(_rule(call))
+
+    def apply(item: str, items: str) -> int:
+        if "," in item or item.endswith(" "):
+            raise Unsupported("find_in_set() of such a text")
+        found = (place for place, one in enumerate(items.split(","), 1) if equal(one, item))
+        return next(found, 0) if items else 0
+
+    return apply
+
+
+def _place(call: Call) -> Implementation:
+    texts = any(type_.kind is Kind.TEXT for type_ in call.arguments)
+    equal: Callable[[Any, Any], bool] = text_equality(_rule(call)) if texts else eq
+
+    def apply(item: Any, *items: Any) -> int:
+        if item is None:
+            return 0
+        return next((place for place, one in enumerate(items, 1) if one is not None and equal(one, item)), 0)
+
+    return apply
+
+
+def _matches(call: Call) -> Implementation:
+    """MariaDB's PCRE, as far as PostgreSQL's patterns mean the same there."""
+    if call.dialect.product != "mariadb":
+        raise Unsupported("regular expression")
+    rule = _rule(call)
+    if rule not in (TextRule.IGNORE_CASE, TextRule.CODE_POINT, TextRule.BINARY_PADDED):
+        raise Unsupported("a regular expression under an unknown collation")
+    ignore_case = rule is TextRule.IGNORE_CASE
+
+    def apply(text: str, pattern: str) -> int:
+        if not text.isascii() or "\n" in text or "\r" in text:
+            raise Unsupported("a regular expression on a text of several lines or beyond ASCII")
+        if ignore_case and "[:" in pattern:  # upper and lower are told apart there
+            raise Unsupported(f"the regular expression {pattern!r} without case")
+        return int(read_regex(pattern, ignore_case).search(text) is not None)
+
+    return apply
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
+def _sha1(text: str) -> str:
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _sha2(call: Call) -> Implementation:
+    """The digest of so many bits; NULL for a number that is none of theirs. MariaDB takes NULL bits for 0 (tried on
+    10.11), MySQL's manual has NULL there."""
+    of_null = None if call.dialect.product == "mysql" else 0
+
+    def apply(text: str | None, bits: int | None) -> str | None:
+        made = _SHA2.get(of_null if bits is None else bits)
+        return None if made is None or text is None else made(text.encode()).hexdigest()
+
+    return apply
+
+
+_SHA2: dict[int | None, Callable[[bytes], Any]] = {
+    0: hashlib.sha256,
+    224: hashlib.sha224,
+    256: hashlib.sha256,
+    384: hashlib.sha384,
+    512: hashlib.sha512,
+}
+
+
+def _day(value: date) -> str:
+    return DAYS[value.weekday()]
+
+
+def _month(value: date) -> str:
+    return MONTHS[value.month - 1]
+
+
+def _compared(call: Call) -> Implementation:
+    return text_order(_rule(call))
+
+
+def _address_number(text: str) -> int | None:
+    """The number of an address of the internet of four parts; NULL for what is none."""
+    parts = text.split(".")
+    if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
+        if _PERHAPS_ADDRESS.fullmatch(text):
+            raise Unsupported("inet_aton() of a text of other than four numbers")
+        return None
+    numbers = [int(part) for part in parts]
+    return None if max(numbers) > 255 else int.from_bytes(bytes(numbers), "big")
+
+
+_PERHAPS_ADDRESS = re.compile(r"[0-9.]*", re.ASCII)
+
+
+def _address(number: int) -> str | None:
+    return ".".join(map(str, number.to_bytes(4, "big"))) if 0 <= number < 2**32 else None
+
+
+def _week(day: date, mode: int) -> tuple[int, int]:
+    """The year and the number of a week, by the table of modes in MySQL's manual (14.7, WEEK)."""
+    if not 0 <= mode <= 7 or not 1 < day.year < 9999:
+        raise Unsupported("week() of such a mode or year")
+    day = date(day.year, day.month, day.day)
+    on_monday, within_year, by_four_days = bool(mode & 1), not mode & 2, mode in (1, 3, 4, 6)
+
+    def first(year: int) -> date:
+        new_year = date(year, 1, 1)
+        before = new_year.weekday() if on_monday else new_year.isoweekday() % 7
+        late = before > 3 if by_four_days else before > 0
+        return new_year + timedelta(days=(7 if late else 0) - before)
+
+    year = day.year
+    if not within_year:
+        year += 1 if day >= first(year + 1) else -1 if day < first(year) else 0
+    elif day < first(year):
+        return year, 0
+    return year, (day - first(year)).days // 7 + 1
+
+
+def _week_of(day: date, mode: int) -> int:
+    return _week(day, mode)[1]
+
+
+def _year_and_week(day: date, mode: int = 0) -> int:
+    year, week = _week(day, mode | 2)
+    return year * 100 + week
+
+
+_MOMENT = any_of([Kind.DATE, Kind.TIMESTAMP])
+_TEXTS, _EXACT, _WHOLE = any_of([Kind.TEXT]), any_of(EXACT_KINDS), any_of(INTEGER_KINDS)
+MYSQL: Table = {
+    "with collation": (Rule(exactly(TEXT), TEXT, plainly(lambda text: text)),),
+    "find_in_set": (Rule(exactly(TEXT, TEXT), INT, _in_set),),
+    "field": (
+        Rule((_TEXTS, _TEXTS), INT, _place, variadic=True, strict=False),
+        Rule((_EXACT, _EXACT), INT, _place, variadic=True, strict=False),
+    ),
+    "regexp": (Rule(exactly(TEXT, TEXT), INT, _matches),),
+    "strcmp": (Rule(exactly(TEXT, TEXT), INT, _compared),),
+    "inet_aton": (Rule(exactly(TEXT), BIGINT, plainly(_address_number)),),
+    "inet_ntoa": (Rule((_WHOLE,), TEXT, plainly(_address)),),
+    "week": (Rule((_MOMENT, _WHOLE), INT, plainly(_week_of)),),
+    "yearweek": (
+        Rule((_MOMENT,), INT, plainly(_year_and_week)),
+        Rule((_MOMENT, _WHOLE), INT, plainly(_year_and_week)),
+    ),
+    "crc32": (Rule(exactly(TEXT), BIGINT, plainly(_checksum)),),
+    "sha": (Rule(exactly(TEXT), TEXT, plainly(_sha1)),),
+    "sha1": (Rule(exactly(TEXT), TEXT, plainly(_sha1)),),
+    "sha2": (Rule((*exactly(TEXT), any_of(INTEGER_KINDS, BIGINT)), TEXT, _sha2, strict=False),),
+    "dayname": (Rule((_MOMENT,), TEXT, plainly(_day)),),
+    "monthname": (Rule((_MOMENT,), TEXT, plainly(_month)),),
+}

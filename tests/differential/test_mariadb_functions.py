@@ -1,0 +1,76 @@
+"""MariaDB's WEEK, YEARWEEK, STRCMP and addresses of the internet, and what its own suite told of names, joins and
+ZEROFILL, on the server. Knows no other function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sql_semantics.frontend import read_schema
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.values.dialect import Dialect
+from tests.differential.beside import Beside
+from tests.differential.engines import MariaDB
+
+YEARS = (1999, 2000, 2004, 2008, 2012, 2016, 2017, 2018, 2019, 2020, 2021, 2022, 2023)
+DAYS = ("01-01", "01-02", "01-04", "01-07", "02-29", "06-30", "12-27", "12-29", "12-31")
+STATEMENTS = (
+    *(
+        "SELECT "
+        + ", ".join(
+            f"week({day}, {mode}), yearweek({day}, {mode}), yearweek({day})"
+            for day in (f"date('{year}-{day}')" for day in DAYS if day != "02-29" or year % 4 == 0)
+            for mode in range(8)
+        )
+        for year in YEARS
+    ),
+    "SELECT strcmp('a', 'b'), strcmp('b', 'a'), strcmp('a', 'a'), strcmp(NULL, 'a'), strcmp('a', 'A')",
+    "SELECT inet_aton('10.0.5.9'), inet_aton('255.255.255.255'), inet_aton('256.1.1.1'), inet_aton('a.b')",
+    "SELECT inet_aton(CAST(NULL AS CHAR))",
+    "SELECT inet_ntoa(167773449), inet_ntoa(0), inet_ntoa(4294967295), inet_ntoa(4294967296), inet_ntoa(-1)",
+    "SELECT sha1(''), sha('abc'), sha1('a\u00e9\u20ac'), sha1(NULL), length(sha1('x')), upper(sha1('x'))",
+    *(
+        f"SELECT sha2('', {bits}), sha2('abc', {bits}), sha2('a\u00e9\u20ac', {bits})"
+        for bits in (0, 224, 256, 384, 512)
+    ),
+    "SELECT sha2('a', 1), sha2('a', 99999999999), sha2('a', -256), sha2(NULL, 256), sha2('a', NULL)",
+    "SELECT sha1('x') = 'X', sha2('a', 256) < 'B'",
+)
+
+TABLES = (
+    "CREATE TABLE p (a int PRIMARY KEY, b varchar(9), z int(5) unsigned zerofill)",
+    "CREATE TABLE q (a int PRIMARY KEY, b double, c int)",
+)
+ROWS = ("INSERT INTO p VALUES (1, '7', 42), (2, '8', NULL), (3, 'a%', 7)", "INSERT INTO q VALUES (1, 7, 5), (2, 9, 5)")
+FOUND = (
+    "SELECT p.a, count(*) FROM p JOIN q ON p.a = q.a GROUP BY a",
+    "SELECT p.a, q.c, IF(q.c IS NULL, '', 1) AS x FROM p LEFT JOIN q ON p.a = q.a GROUP BY a, c, x",
+    "SELECT b, c FROM p LEFT JOIN q USING (b)",
+    "SELECT * FROM p JOIN q USING (a)",
+    "SELECT a FROM p WHERE b LIKE 'a\\%' ESCAPE ''",
+    "SELECT a FROM p LIMIT 2, -1",
+    "SELECT a, z, z + 1, z = 42 FROM p WHERE z > 6 ORDER BY z",
+    "UPDATE p SET z = z + 1 WHERE z = '42'",
+    "SELECT max(z), sum(z), count(DISTINCT z) FROM p",
+    "INSERT INTO p VALUES (9, 'x', -1)",
+)
+
+
+def test_found(mariadb: Any) -> None:
+    connection, collation = mariadb
+    engine = MariaDB(connection, collation)
+    engine.clear()
+    assert [engine.run(sql).error for sql in (*TABLES, *ROWS)] == [None] * 4
+    dialect = Dialect("mysql", product="mariadb", version=(10, 11), collation=collation)
+    beside = Beside(engine, dialect, Catalog(read_schema(list(TABLES), dialect), {}))
+    found = {sql: beside.step(sql) for sql in FOUND}
+    assert not {sql: (step.outside, step.problem) for sql, step in found.items() if step.outside or step.problem}
+    for text in ("concat(z, 'x')", "concat(coalesce(z, z))", "group_concat(z ORDER BY a)"):
+        assert beside.step(f"SELECT {text} FROM p").outside == "a text of a ZEROFILL column", text
+
+
+def test_functions(mariadb: Any) -> None:
+    connection, collation = mariadb
+    dialect = Dialect("mysql", product="mariadb", version=(10, 11), collation=collation)
+    beside = Beside(MariaDB(connection, collation), dialect, Catalog({}, {}))
+    found = {sql: beside.step(sql) for sql in STATEMENTS}
+    assert not {sql: (step.outside, step.problem) for sql, step in found.items() if step.outside or step.problem}
