@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from sql_semantics.patterns import pattern
+
 _COMMENT = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*(?!!)(?:(?!\*/).)*\*/)*+"
 """Taken whole or not at all: many blanks can be split in too many ways to try them."""
 _NOISE = r"(?:\s+(?:WORK|TRANSACTION))?"
 _NO_CHAIN = r"(?:\s+AND\s+NO\s+CHAIN)?"
 _MODE = r"(?:ISOLATION\s+LEVEL\s+[\w\s]+?|READ\s+(?:ONLY|WRITE)|(?:NOT\s+)?DEFERRABLE)"
-_BOUNDARY = re.compile(
+_BOUNDARY = pattern(
     rf"{_COMMENT}(?:"
     rf"(?P<begin>BEGIN(?:\s+(?:DEFERRED|IMMEDIATE|EXCLUSIVE))?{_NOISE}|START\s+TRANSACTION)"
     rf"(?:\s+{_MODE}(?:\s*,?\s*{_MODE})*)?"

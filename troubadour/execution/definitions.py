@@ -24,6 +24,7 @@ from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.library import SqlLibrary
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import OpenRead
@@ -84,8 +85,9 @@ def alterations_of(log: Log) -> tuple[str, ...]:
 _CHANGES = (completes_table, changes_index, changes_view, drops_type, names_anew)
 
 
-def others_of(log: Log) -> tuple[str, ...]:
-    """The texts by which the log defines something itself, whatever it is and whether that is followed or not."""
+def others_of(log: Log, *, failed: bool = False) -> tuple[str, ...]:
+    """The texts by which the log defines something itself, whatever it is and whether that is followed or not; or those
+    that failed."""
     defining = {text for text in log.texts if _DEFINES.match(text)}
     if not defining:
         return ()
@@ -93,12 +95,17 @@ def others_of(log: Log) -> tuple[str, ...]:
         statement.sql
         for transaction in log.transactions
         for statement in transaction.statements
-        if statement.sql in defining
+        if statement.sql in defining and (statement.error is not None) is failed
     )
     return tuple(dict.fromkeys(found))
 
 
-_DEFINES = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE|ALTER)\b", re.IGNORECASE | re.DOTALL)
+def is_definition(text: str) -> bool:
+    """Whether it is one of those statements, or another that defines something."""
+    return defines_table(text) or any(changes(text) for changes in _CHANGES) or _DEFINES.match(text) is not None
+
+
+_DEFINES = pattern(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE|ALTER|DROP)\b", re.IGNORECASE | re.DOTALL)
 
 
 def dropped_tables(writes: Writes, catalog: Catalog) -> frozenset[str]:

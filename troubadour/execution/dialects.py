@@ -11,14 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
 from sql_semantics.values.dialect import Dialect, read_product, read_version
 from troubadour.model.log import Log
 
-_PRAGMA = re.compile(r"\s*PRAGMA\s+(?:main\s*\.\s*)?(\w+)\s*[=(]\s*['\"]?(\w+)['\"]?\s*\)?\s*;?\s*\Z", re.IGNORECASE)
-_HARMLESS = re.compile(r"\s*(?:PRAGMA|SAVEPOINT|RELEASE|ROLLBACK)\b", re.IGNORECASE)
-_QUERY = re.compile(r"\s*SELECT\b", re.IGNORECASE)
-_MATCHES = re.compile(r"\blike\b", re.IGNORECASE)
+_PRAGMA = pattern(r"\s*PRAGMA\s+(?:main\s*\.\s*)?(\w+)\s*[=(]\s*['\"]?(\w+)['\"]?\s*\)?\s*;?\s*\Z", re.IGNORECASE)
+_HARMLESS = pattern(r"\s*(?:PRAGMA|SAVEPOINT|RELEASE|ROLLBACK)\b", re.IGNORECASE)
+_QUERY = pattern(r"\s*SELECT\b", re.IGNORECASE)
+_MATCHES = pattern(r"\blike\b", re.IGNORECASE)
 _VALUES = {
     **dict.fromkeys(("on", "true", "yes", "1"), True),
     **dict.fromkeys(("off", "false", "no", "0"), False),
@@ -37,6 +38,7 @@ def dialect_of(log: Log) -> Dialect:
         product=read_product(log.header.dbms),
         version=read_version(log.header.dbms),
         collation=collation if isinstance(collation, str) else None,
+        literals=str(settings["collation_connection"]) if settings.get("collation_connection") is not None else None,
         found_rows=bool(settings.get("found_rows", False)),
         foreign_keys=enforced if isinstance(enforced, bool) else None,
         like_keeps_case=own.get("case_sensitive_like", settings.get("case_sensitive_like") is True),

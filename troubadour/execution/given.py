@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.execution.free.tagged import Key
 from troubadour.execution.free.values import FreeValues
 from troubadour.execution.states.history import RowHistory

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -40,6 +39,7 @@ from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.ir.walks.effects import reached, touched_tables, written_tables
 from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.library import Program, SqlLibrary
+from sql_semantics.records import dataclass
 from sql_semantics.run import Arguments
 from sql_semantics.run.writes.rows.references import may_overlook
 from sql_semantics.values.casts.cast import caster
@@ -471,16 +471,11 @@ def _refused(transaction: Transaction, index: int, what: str) -> LogError:
 
 def tables_touched(program: Program, catalog: Catalog) -> frozenset[str]:
     """`touched_tables` of its statement, worked out once."""
-    found: frozenset[str] | None = program.remembered.get("touched")
-    if found is None:
-        found = program.remembered["touched"] = touched_tables(program.statement, catalog)
-    return found
+    return program.remember("touched", lambda: touched_tables(program.statement, catalog))
 
 
 def tables_written(program: Program, catalog: Catalog) -> frozenset[str]:
     """The tables of whose rows it may write some, worked out once."""
-    found: frozenset[str] | None = program.remembered.get("written")
-    if found is None:
-        written = frozenset(name for name, _ in written_tables([program.statement], catalog))
-        found = program.remembered["written"] = written
-    return found
+    return program.remember(
+        "written", lambda: frozenset(name for name, _ in written_tables([program.statement], catalog))
+    )

@@ -9,9 +9,9 @@ A cycle is a list of edges, each from a transaction to one that comes after it; 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from sql_semantics.records import dataclass
 from troubadour.isolation.advice import (
     ALONE,
     CLOCKS,
@@ -72,15 +72,15 @@ _ANOMALIES = (
     Anomaly("dirty-write", "dirty write", "G0, P0", "two transactions overwrote each other, rows in opposite orders",
             f"{_ADYA}; {_BERENSON}, P0", SETTING),
     Anomaly("aborted-read", "aborted read", "G1a",
-            "a value was seen that only a transaction wrote that was rolled back", _ADYA, SETTING),
+            "a transaction read a value that only a rolled-back transaction wrote", _ADYA, SETTING),
     Anomaly("intermediate-read", "intermediate read", "G1b",
-            "a value was seen that its transaction overwrote before it committed", _ADYA, SETTING),
-    Anomaly("dirty-read", "dirty read", "P1", "a value was seen before the transaction that wrote it had ended",
+            "a transaction read a value that its writer overwrote before it committed", _ADYA, SETTING),
+    Anomaly("dirty-read", "dirty read", "P1", "a transaction read a value before its writer had ended",
             f"{_BERENSON}, P1", SETTING),
     Anomaly("circular-information-flow", "circular information flow", "G1c",
             "transactions read from and overwrote one another in a circle", _ADYA, SETTING),
-    Anomaly("garbage-read", "garbage read", "thin-air read", "a value was seen that no transaction of the log wrote",
-            _ELLE, OUTSIDE),
+    Anomaly("garbage-read", "garbage read", "thin-air read",
+            "a transaction read a value that no transaction of the log wrote", _ELLE, OUTSIDE),
     Anomaly("internal-inconsistency", "internal inconsistency", "internal",
             "a transaction read a row otherwise than it had left it itself", _ELLE, SETTING),
     Anomaly("read-skew", "read skew", "G-single, A5A",
@@ -90,9 +90,9 @@ _ANOMALIES = (
             "one transaction saw a part of another's writes and not the rest",
             "Bailis et al. 2014, *Scalable Atomic Visibility with RAMP Transactions*", SETTING),
     Anomaly("non-repeatable-read", "non-repeatable read", "P2, fuzzy read",
-            "one row read twice in one transaction was not the same", f"{_BERENSON}, P2", SETTING),
+            "a transaction read one row twice, and the answers differ", f"{_BERENSON}, P2", SETTING),
     Anomaly("lost-update", "lost update", "P4",
-            "a row was overwritten by a transaction that had read it before another's write",
+            "a transaction overwrote a row that it had read before another one wrote it",
             f"{_BERENSON}, P4", SETTING),
     Anomaly("write-conflict", "write conflict let through", "NWC, first committer wins",
             "two concurrent transactions wrote one row, and both committed",
@@ -101,7 +101,7 @@ _ANOMALIES = (
             "each transaction read a row before the other's write of it, so neither can come first",
             f"{_BERENSON}, A5B; {_ADYA}", SETTING),
     Anomaly("phantom", "phantom", "G2, P3",
-            "a predicate was evaluated before another transaction wrote a row that meets it, in a circle",
+            "a transaction evaluated a condition before another one wrote a row that meets it, in a circle",
             f"{_ADYA}; {_BERENSON}, P3", SETTING),
     Anomaly("read-only-anomaly", "read-only transaction anomaly", "G2-item",
             "a transaction that wrote nothing saw a state that no serial order has",
@@ -119,12 +119,12 @@ _ANOMALIES = (
     Anomaly("writes-follow-reads", "writes follow reads violated", "WFR",
             "a session's write took effect before what the session had read", _TERRY, REPLICA),
     Anomaly("stale-read", "stale read", "real-time G-single",
-            "a state was read that lacks a commit that was over before the reader began", _ELLE, REPLICA),
+            "a transaction read a state without a commit that had ended before it began", _ELLE, REPLICA),
     Anomaly("future-read", "future read", "real-time G1c",
-            "a value was seen before its transaction had begun to commit", _ELLE,
+            "a transaction read a value before its writer had begun to commit", _ELLE,
             CLOCKS),
     Anomaly("lost-commit", "lost commit", "durability",
-            "commits were acknowledged, and nothing that came later has their writes",
+            "commits were acknowledged, and no later transaction sees their writes",
             "Gray and Reuter 1993, *Transaction Processing*, durability", DURABLE),
     Anomaly("duplicate-key", "duplicate key", "constraint", "two rows share a key, or a key was refused that was free",
             "ISO/IEC 9075-2, unique constraints", INDEX),

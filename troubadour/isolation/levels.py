@@ -7,9 +7,9 @@ wrote. Where the set is everything up to some place, it is a state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 
+from sql_semantics.records import dataclass, replace
 from troubadour.model.log import Log
 from troubadour.model.server import refuses_newer_rows
 

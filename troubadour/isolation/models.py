@@ -10,9 +10,9 @@ and `strict-serializable` keeps real time and no sessions. Does not know any tra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
+from sql_semantics.records import dataclass
 from troubadour.isolation.levels import LEVELS
 
 PLAIN, PROCESS, TIMESTAMP, REALTIME = "", "-process", "-timestamp", "-realtime"

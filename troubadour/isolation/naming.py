@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 
-from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.levels import LEVELS, Level
+from troubadour.model.log import TransactionId
 
 _OTHERWISE = {
     "si": "snapshot",
@@ -44,9 +46,15 @@ def nearest_level(name: str, dialect: str | None) -> str | None:
     return names[close[0]] if close else None
 
 
-def unknown_level(name: str, dialect: str | None) -> str:
-    """What is said of a name that no level has."""
+def unknown_level(name: str, dialect: str | None, others: Iterable[str] = ()) -> str:
+    """What is said of a name that no level has, and none of the `others` that may stand there."""
     near = nearest_level(name, dialect)
+    if near is not None:
+        return f"unknown level {name[:60]!r}; did you mean {near}? (troubadour audit --help lists all)"
     usable = [level for level, found in LEVELS.items() if dialect is None or found.dialect in (None, dialect)]
-    meant = ";" if near is None else f"; did you mean {near}?"
-    return f"unknown level {name[:60]!r}{meant} known are {', '.join(usable)}"
+    return f"unknown level {name[:60]!r}; known are {', '.join((*usable, *others))}"
+
+
+def untimed(id: TransactionId, missing: str, level: Level) -> str:
+    """What is said of a writer without a timestamp."""
+    return f"transaction {id!r}: it writes, and has no {missing!r} timestamp, which {level.name} goes by"

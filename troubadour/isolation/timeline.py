@@ -124,9 +124,9 @@ class Timeline:
         return found
 
     def begun_after(self, times: Times, *, commits: bool = False) -> list[int]:
-        """The positions, newest first, among which are all of those who may have begun after this one was over,
-        committed after it, or come later in its session; with `commits` also who may have been sent after this one was
-        answered."""
+        """The positions, newest first, among which are all that may have begun after this one was over,
+        committed after it, or come later in its session; with `commits` also those that may have been sent after this
+        one was answered."""
         found = {
             *self._starts.above(times.commit),
             *self._commits.above(times.commit),

@@ -7,8 +7,8 @@ nor client clocks of different names.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.model.log import Transaction
 from troubadour.model.opening import not_before, opening, taken_by
 

@@ -30,6 +30,10 @@ class Ids(Sequence[TransactionId]):
         """What is kept of the one at a place, from 0."""
         return self._texts[self._ends[place] : self._ends[place + 1]]
 
+    def truncate(self, length: int) -> None:
+        """Keep the first `length`."""
+        del self._ends[length + 1 :], self._texts[self._ends[length] :]
+
     def __len__(self) -> int:
         return len(self._ends) - 1
 

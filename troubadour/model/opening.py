@@ -12,13 +12,14 @@ import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
 from sql_semantics.products.rules import RunRules
 from troubadour.model.log import Statement, Transaction
 
-_COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.S)
-_LITERALS = re.compile(r"'(?:[^']|'')*'")
-_WORDS = re.compile(r"\w+")
+_COMMENTS = pattern(r"--[^\n]*|/\*.*?\*/", re.S)
+_LITERALS = pattern(r"'(?:[^']|'')*'")
+_WORDS = pattern(r"\w+")
 
 _QUERIES = frozenset({"select", "with", "values", "table"})
 _WRITES = frozenset({"insert", "update", "delete", "merge", "replace"})

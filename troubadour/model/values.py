@@ -15,6 +15,7 @@ from typing import Any, Final, final
 from uuid import UUID
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.patterns import pattern
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dates.temporal import parse_temporal
 from sql_semantics.values.dialect import Dialect
@@ -68,13 +69,11 @@ _PLAIN_KINDS = {
 }
 ARRAYS = frozenset({list, tuple})
 """What an array is read as."""
-_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}", re.ASCII)
-_DECIMAL = re.compile(
-    r"[+-]?(?:[0-9]{1,150000}(?:\.[0-9]{0,20000})?|\.[0-9]{1,20000})(?:[eE][+-]?[0-9]{1,6})?", re.ASCII
-)
+_INTEGER = pattern(r"[+-]?[0-9]{1,4000}", re.ASCII)
+_DECIMAL = pattern(r"[+-]?(?:[0-9]{1,150000}(?:\.[0-9]{0,20000})?|\.[0-9]{1,20000})(?:[eE][+-]?[0-9]{1,6})?", re.ASCII)
 _DOUBLE_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-_HEXADECIMAL = re.compile(r"\\x(?:[0-9a-fA-F]{2})*", re.ASCII)
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", re.ASCII)
+_HEXADECIMAL = pattern(r"\\x(?:[0-9a-fA-F]{2})*", re.ASCII)
+_UUID = pattern(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", re.ASCII)
 NO_DECIMALS = frozenset({"Infinity", "-Infinity", "NaN"})
 """Values of PostgreSQL's NUMERIC that are no decimal numbers."""
 _LARGEST_EXPONENT = 131_072
@@ -87,7 +86,7 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
 
     With `stored` (initial rows) precision, scale and length must be kept too, and a NUMERIC gets its column's scale.
     Raises ValueError with the reason where the value does not fit, `Unsupported` for a NUMERIC that is infinite or NaN.
-    `REDACTED` fits nothing: whoever compares values asks for it first.
+    `REDACTED` fits nothing: a comparison of values asks for it first.
     """
     kind = type.kind
     if json is None or kind is Kind.UNKNOWN:

@@ -6,14 +6,15 @@ passes here. Does not know where a text goes.
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from sql_semantics.patterns import pattern
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Controls, marks of direction and of width nothing, surrogates, what has no meaning, separators of lines."""
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LAYOUT = "\n\t"
-_STYLE = re.compile("(\x1b\\[[0-9;]*m)")
+_STYLE = pattern("(\x1b\\[[0-9;]*m)")
 
 
 def visible(text: str, *, keep: str = _LAYOUT) -> str:

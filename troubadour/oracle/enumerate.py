@@ -6,13 +6,13 @@ The answer is replay's; this module only makes sure that nothing is left out. Do
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations
 
 import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass
 from troubadour.execution.initial.rows import initial_state
 from troubadour.execution.prepared import Preparations
 from troubadour.model.log import Log, Transaction, TransactionId

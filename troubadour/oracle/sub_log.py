@@ -72,7 +72,7 @@ def around(log: Log, core: Collection[TransactionId], witness: Witness) -> list[
 def _within(
     log: Log, core: Collection[TransactionId], witness: Witness, overlapping: Collection[TransactionId]
 ) -> tuple[int, set[TransactionId]]:
-    """How many of the order are before the core and all that the `overlapping` of it overlapped, and who these are."""
+    """How many of the order are before the core and all that the `overlapping` of it overlapped, and these."""
     by_id = {transaction.id: transaction for transaction in log.transactions}
     position = {id: place for place, id in enumerate(witness.order, 1)}
     begun = min(start for id in overlapping if (start := by_id[id].invoked) is not None)
@@ -85,7 +85,7 @@ def _within(
         if returned >= begun:
             base = min(base, place - 1)
             if sent_at <= over:
-                # whose commit was sent after all answers, nobody of the core has seen
+                # one whose commit was sent after all answers was seen by none of the core
                 within.add(id)
     last = max(position[id] for id in core)
     within.update(id for id, place in position.items() if base < place <= last)

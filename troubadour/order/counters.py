@@ -8,9 +8,12 @@ edges go into, nor which writers of a count come first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from troubadour.facts.sql.effects import Known
+from sql_semantics.records import dataclass, field
+
+if TYPE_CHECKING:
+    from troubadour.facts.sql.effects import Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ class Between:
 
 
 def between(counter: Counter, cuts: tuple[Cut, Cut], sides: tuple[int, int, int, int]) -> Between:
-    """What two cuts of a counter come to of which it is known who adds. `sides`: the events before and after the first
+    """What two cuts of a counter come to of which it is known what adds. `sides`: the events before and after the first
     one, and before and after the second one, as bits."""
     before_first, after_first, before_second, after_second = sides
     first, second = cuts

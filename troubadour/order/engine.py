@@ -7,8 +7,7 @@ level's own model, in which everything is certain, says something. Does not know
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from sql_semantics.records import dataclass, field
 from troubadour.facts.sql.effects import Accounts
 from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.isolation.levels import Scope
@@ -191,10 +190,10 @@ def _alone(problem: Problem, accounts: Accounts) -> Alone | None:
 
 
 def first_refuted(
-    problem: Problem, found: Contradiction | Alone | Unseen
+    problem: Problem, found: Contradiction | Alone | Unseen, explained: int = 0
 ) -> tuple[int, Contradiction | Alone | Unseen]:
     """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and
-    how."""
+    how. The first `explained` are known to be explained."""
     level = problem.levels[problem.committed[0]]
     rules = rules_of(problem, level)
     accounts = found.accounts
@@ -206,12 +205,33 @@ def first_refuted(
         impossible = known.saturate()
         return None if impossible is None else Contradiction(known, impossible, accounts)
 
+    place = {item: count for count, item in enumerate(problem.committed, start=1)}
+
+    def ends(one: Contradiction | Alone | Unseen) -> int | None:
+        items = _named(one) if isinstance(one, Contradiction) else []
+        return max((place[item] for item in items if item in place), default=None)
+
     alone = found if isinstance(found, Alone) else _alone(problem, accounts)
     if alone is None:
-        return shortest_prefix(problem, found, refute)
+        return shortest_prefix(len(problem.committed), found, refute, ends, explained)
     count = problem.committed.index(alone.item)
-    others = refute(count)
-    return (count + 1, alone) if others is None else shortest_prefix(problem, others, refute)
+    others = None if count <= explained else refute(count)
+    if others is None:
+        return count + 1, alone
+    return shortest_prefix(len(problem.committed), others, refute, ends, explained)
+
+
+def _named(found: Contradiction) -> list[int]:
+    """The transactions that a contradiction names itself, without those that show it."""
+    history, impossible = found.known.history, found.impossible
+    if impossible.read >= 0:
+        return [history.reads[impossible.read].item]
+    events = {event for edge in impossible.circle for event in (edge.earlier, edge.later)}
+    if impossible.count is not None:
+        number, place = impossible.count
+        events.update(history.counters[number].cuts[place].seen)
+    named = (history.item_of(event) for event in events if event < len(history.names))
+    return [item for item in named if item is not None]
 
 
 def _commits_before(known: Known) -> dict[int, list[int]]:

@@ -8,8 +8,8 @@ anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.facts.sql import effects
 from troubadour.facts.sql.events import Moment
 from troubadour.order.graph import Edge
@@ -264,6 +264,9 @@ class _Teller:
         if by_count is not None:
             self._tell_count(link, by_count, rank)
             return
+        if len(link) > 1 and last.reason.rule is Rule.COMMON:
+            self._tell_common(link)
+            return
         if reason.rule is Rule.GIVEN:
             self._facts[rank, 1, Fact(Rule.GIVEN, start, end)] = None
             for _, item in (start, end):
@@ -292,6 +295,18 @@ class _Teller:
         elif reason.rule is Rule.COMMON:
             for source in left:
                 self._need_path(other, source, first.rank)
+
+    def _tell_common(self, link: tuple[Edge[Reason], ...]) -> None:
+        """Tell that what is before an event of no transaction is before all sources of a read, as that event is."""
+        start, last = link[0].earlier, link[-1]
+        number, rank = last.reason.read, max(edge.rank for edge in link)
+        fact = Fact(Rule.COMMON, self._name(start), self._name(last.later), self._observation(number), None)
+        if (rank, 1, fact) in self._facts:
+            return
+        self._facts[rank, 1, fact] = None
+        self._need_happened(number)
+        for source in self._need_exclusions(number, last.rank):
+            self._need_path(start, source, last.rank)
 
     def _tell_exclusion(self, one: Exclusion) -> None:
         reason, event = one.reason, self._known.reads[one.read].event

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from sql_semantics.records import dataclass, field, replace
 from troubadour.facts.sql.counted import Counted, counted, is_otherwise_as
 from troubadour.facts.sql.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree, reads_once
 from troubadour.facts.sql.events import Moment, ViewClocks, clocks, item_at, viewing_statement
@@ -116,12 +116,27 @@ def history_of(problem: Problem, rules: Rules, accounts: Accounts, prefix: int |
     return _Maker(problem, rules, accounts, prefix).made()
 
 
-def shortest_prefix(problem: Problem, whole: Refuted, refute: Callable[[int], Refuted | None]) -> tuple[int, Refuted]:
+def shortest_prefix(
+    count: int,
+    whole: Refuted,
+    refute: Callable[[int], Refuted | None],
+    ends: Callable[[Refuted], int | None] = lambda _: None,
+    explained: int = 0,
+) -> tuple[int, Refuted]:
     """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and how;
-    `whole` refutes all of them."""
-    low, high = 1, len(problem.committed)
+    `whole` refutes all `count` of them. `ends`: the prefix at which what was refuted is likely to end, where it is
+    told: asked first, and then the one before it, as each question about a long log takes its time. `explained`: so
+    many are, so that no prefix of these is refuted."""
+    low, high = min(explained + 1, count), count
+    one_less = False
     while low < high:
+        end = ends(whole)
         middle = (low + high) // 2
+        if end is not None and low <= end < high:
+            middle = end
+        one_less = end == high and not one_less
+        if one_less:
+            middle = high - 1
         shorter = refute(middle)
         if shorter is None:
             low = middle + 1

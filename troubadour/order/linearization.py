@@ -10,8 +10,8 @@ first. Does not know what transactions do: the order is a hint.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.order.graph import ones
 from troubadour.order.history import INITIAL, bits_of
 from troubadour.order.saturation import Impossible, Known, Moment, Reason, Rule

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from enum import Enum
 
+from sql_semantics.records import dataclass, replace
 from troubadour.order.counters import Counter, Cut, between, bounds
 from troubadour.order.graph import Edge, Gain, Graph, Mark
 from troubadour.order.history import INITIAL, History, Read

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
+from sql_semantics.records import dataclass, field
 from troubadour.order.history import INITIAL
 from troubadour.order.saturation import Known
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 
+from sql_semantics.records import dataclass
 from troubadour.facts.sql import effects
 from troubadour.facts.sql.effects import Accounts, reads_once
 from troubadour.isolation.levels import Visible

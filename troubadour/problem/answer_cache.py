@@ -68,9 +68,5 @@ class KeptAnswers:
 
 def reads_only(program: Program) -> bool:
     """Whether it is one query that locks nothing."""
-    found: bool | None = program.remembered.get("reads only")
-    if found is None:
-        statement = program.statement
-        found = isinstance(statement, Query) and acting_of(statement) == "reads"
-        program.remembered["reads only"] = found
-    return found
+    statement = program.statement
+    return program.remember("reads only", lambda: isinstance(statement, Query) and acting_of(statement) == "reads")

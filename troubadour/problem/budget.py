@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
+from sql_semantics.records import dataclass
 from troubadour.model.bounds import OutOfTime
 
 _T = TypeVar("_T")

@@ -6,13 +6,14 @@ import copy
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import Statement
 from sql_semantics.ir.walks.effects import columns_set, found_by
+from sql_semantics.ir.walks.idle import idle_numbers
 from sql_semantics.library import Program, SqlLibrary
+from sql_semantics.records import dataclass
 from troubadour.execution.definitions import PASSING, first_passing
 from troubadour.execution.free.moments import moments_of
 from troubadour.execution.free.values import FreeValues, first_number, numbered_tables
@@ -125,10 +126,24 @@ class Problem:
         returned = library.dialect.rules.running.aborts_return_numbers
         self.free = FreeValues(
             lambda name: first_number(name, library.catalog, initial),
-            moments_of(log.transactions),
+            moments_of(
+                log.transactions, lambda: (value for rows in initial.values() for row in rows for value in row or ())
+            ),
             numbered_tables(library.catalog),
             frozenset(n for n, status in enumerate(self.statuses) if status == "aborted" and returned),
+            idle=self._idle,
         )
+        self._idle_numbers: frozenset[str] | None = None
+
+    def _idle(self) -> frozenset[str]:
+        """The numberings that no answer hangs on, by the statements of all transactions."""
+        if self._idle_numbers is None:
+            statements = [one for n in range(len(self.statuses)) for one in self.prepared(n).statements]
+            programs = [one.program for one in statements if one.program is not None and not one.program.left_out]
+            whole = len(programs) == len(statements) and not self.library.stepwise and not self.library.standing
+            bound = {id(program): program.statement for program in programs} if whole else {}
+            self._idle_numbers = idle_numbers(tuple(bound.values()), self.library.catalog)
+        return self._idle_numbers
 
     def with_heuristics(self, heuristics: Heuristics) -> Problem:
         """The same problem under other switches."""
@@ -222,13 +237,15 @@ class Problem:
             return False
         if self._moving is None:
             self._moving = self._columns_set()
-        if "found by" not in program.remembered:
-            program.remembered["found by"] = list(found_by(program.statement, self.library.catalog))
-        for table, columns in program.remembered["found by"]:
+        catalog = self.library.catalog
+        for table, columns in program.remember("found by", lambda: list(found_by(program.statement, catalog))):
             for place, items in self._moving.get(table, {}).items():
                 if (columns is None or place in columns) and items - {item}:
                     return True
         return False
+
+    def _set_by(self, program: Program) -> list[tuple[str, frozenset[int]]]:
+        return program.remember("columns set", lambda: list(columns_set(program.statement, self.library.catalog)))
 
     def _columns_set(self) -> dict[str, dict[int, set[int]]]:
         """By table and column two of the transactions that may set it, or all where there are fewer."""
@@ -239,10 +256,7 @@ class Problem:
             for statement in self.prepared(item).statements:
                 if statement.program is None or statement.program.read_only:
                     continue
-                remembered = statement.program.remembered
-                if "columns set" not in remembered:
-                    remembered["columns set"] = list(columns_set(statement.program.statement, self.library.catalog))
-                for table, columns in remembered["columns set"]:
+                for table, columns in self._set_by(statement.program):
                     of_table = found.setdefault(table, {})
                     for place in columns:
                         items = of_table.setdefault(place, set())

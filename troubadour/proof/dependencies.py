@@ -7,10 +7,10 @@ that the circle was found with. Does not know how it was found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sql_semantics.records import dataclass
 from troubadour.isolation.anomalies import Kind, is_forbidden
 from troubadour.isolation.levels import Level
 from troubadour.model.log import Begin
@@ -71,6 +71,8 @@ class _Checker:
                 return self._reads(link)
             case Kind.RW if self._is_counter(link.at):
                 return self._counts_less(link)
+            case Kind.RW if link.by >= 0:
+                return self._appends_without(link)
             case Kind.RW:
                 return self._misses(link.earlier, link.later, link.at)
             case Kind.WW if self._is_counter(link.at):
@@ -277,6 +279,16 @@ class _Checker:
             return self._is_plain(at) and not set(wrote) & set(base)
         source = self._source(reader, at)
         return source is not None and (source == -1 or self._came_from(writer, at, source))
+
+    def _appends_without(self, link: DependencyLink) -> bool:
+        """Whether an answer shows that a transaction appended to a list without what another one appends."""
+        base = self._base(link.at)
+        first, second = self._changes(link.earlier, link.at), self._changes(link.later, link.at)
+        if not isinstance(base, tuple) or not first or not second or self._reader(link.at) != link.by:
+            return False
+        if not self._grows or not self._is_plain(link.at) or not set(first) <= set(base):
+            return False
+        return not set(second) & set(base[: base.index(first[0])])
 
     def _came_from(self, writer: int, at: int, source: int) -> bool:
         """Whether a transaction that changes the key of an operation saw one version of it before."""

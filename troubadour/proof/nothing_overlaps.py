@@ -7,11 +7,11 @@ transactions before it were explained: it takes the states that they made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import islice
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.schema import Table
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.types import Value
 from troubadour.execution.states.history import RowHistory
 from troubadour.facts.sql.effects import Known, Place, Unknown, may_agree, reads_once
@@ -98,8 +98,8 @@ class _ReadOtherwise:
         if writer is None:
             before = f"no transaction before it wrote {self._name}, which has {left} from the start"
         else:
-            before = f"{writer!r}, the last one before it to write {self._name}, left {left}"
-        return f"{before}, and statement {self.statement + 1} of {reader!r} read {value_text(self.read)}"
+            before = f"the last transaction before it that wrote {self._name}, {writer!r}, left {left}"
+        return f"statement {self.statement + 1} of {reader!r} read {value_text(self.read)}, but {before}"
 
     @property
     def edge(self) -> Edge:

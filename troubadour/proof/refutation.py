@@ -7,10 +7,10 @@ allows, or only in the order that it was asked of. Does not know how it is shown
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from sql_semantics.records import dataclass
 from troubadour.model.account import Edge
 from troubadour.problem.orders import is_total
 from troubadour.problem.problem import Problem

@@ -7,8 +7,8 @@ have left anything in the rows that it may have written. Does not know how anyth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import Value
 from troubadour.execution.free.values import json_of
 from troubadour.order.history import shortest_prefix
@@ -28,15 +28,16 @@ class Refuted:
     refutation: Refutation
 
 
-def refuted_rows(problem: Problem, found: RowContradiction) -> Refuted | None:
-    """What a contradiction of answers about rows comes to; None where it is not confirmed. Raises OutOfTime."""
+def refuted_rows(problem: Problem, found: RowContradiction, explained: int) -> Refuted | None:
+    """What a contradiction of answers about rows comes to; None where it is not confirmed. The first `explained` that
+    committed are known to be. Raises OutOfTime."""
     facts = found.facts
 
     def refute(prefix: int) -> RowConflict | None:
         derived = facts.derive(prefix)
         return None if derived is None else derived.conflict
 
-    count, conflict = _first(problem, found.conflict, refute)
+    count, conflict = _first(problem, found.conflict, refute, explained)
     items = _smaller(problem, facts, conflict, count)
     # decided a second time: nothing is left of what was worked out before
     off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
@@ -49,15 +50,15 @@ def refuted_rows(problem: Problem, found: RowContradiction) -> Refuted | None:
 
 
 def _first(
-    problem: Problem, whole: RowConflict, refute: Callable[[int], RowConflict | None]
+    problem: Problem, whole: RowConflict, refute: Callable[[int], RowConflict | None], explained: int
 ) -> tuple[int, RowConflict]:
     """The shortest prefix that is refuted: mostly it ends with the transaction whose answer cannot be."""
-    if whole.reader is not None and whole.reader[0] in problem.committed:
-        count = problem.committed.index(whole.reader[0]) + 1
-        conflict = refute(count)
-        if conflict is not None and (count == 1 or refute(count - 1) is None):
-            return count, conflict
-    return shortest_prefix(problem, whole, refute)
+    place = {item: count for count, item in enumerate(problem.committed, start=1)}
+
+    def ends(conflict: RowConflict) -> int | None:
+        return None if conflict.reader is None else place.get(conflict.reader[0])
+
+    return shortest_prefix(len(problem.committed), whole, refute, ends, explained)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ def _without_some(kept: Sequence[int], size: int, fails: Callable[[Sequence[int]
 
 
 def _value(value: object) -> str:
+    if isinstance(value, tuple):
+        return _row(value)
     return str(json_of(value)) if not isinstance(value, str) else repr(value)  # type: ignore[arg-type]
 
 
@@ -168,11 +171,11 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
     if excess.what != "row":
         able = f"{int(excess.found)} rows {'at most' if excess.most else 'at least'}"
         of_group = f" of group {kind}" if isinstance(excess.kind, tuple) and excess.kind else ""
-        return f"{place}: its answer takes in {wanted} rows{of_group}, and {able} of {rows} can be so then"
+        return f"{place}: its answer counts {wanted} rows{of_group}, but {able} of {rows} meet its condition then"
     if excess.most:
         times = "" if wanted == 1 else f" {wanted} times"
         able = "no row" if not excess.found else f"{int(excess.found)} rows at most"
-        return f"{place}: it shows {kind}{times}, and {able} can be so then" + (f": {left}" if left else "")
+        return f"{place}: it shows {kind}{times}, but {able} can be so then" + (f": {left}" if left else "")
     missing = "does not show it" if not wanted else f"shows {wanted} only"
     shown = problem.prepared(item).statements[statement].observation.results
     seen = "" if not shown or not shown[0].rows or len(shown[0].rows) > 1 else f" but {_row(shown[0].rows[0])}"

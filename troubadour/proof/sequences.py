@@ -9,7 +9,6 @@ numbers of transactions that did not commit. Does not know how numbers are guess
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column, Expr, Free
@@ -17,6 +16,7 @@ from sql_semantics.ir.queries import OutputColumn, Select
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Insert, Statement
 from sql_semantics.ir.walks.effects import triggers_of
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import Value
 from troubadour.execution.free.values import DISTINCT
 from troubadour.execution.observations.lifecycle import Fate

@@ -1,7 +1,7 @@
 """Every execution of a log whose times leave few, those that come to the same as one.
 
 Depth first over orders and readings like `exhaustive`, for levels that keep real time. Of a beginning only that matters
-to those that follow which they can still meet: who is placed, the rows in the oldest state that one of the others may
+to those that follow which they can still meet: those placed, the rows in the oldest state that one of the others may
 read, what was written since in its order, and, where there is a serial order, which transactions lead to which. What
 can only read stands right before one that must come after it, wherever else it might. So a log in which little overlaps
 is gone through, however long it is. Does not know how a transaction is run.
@@ -125,7 +125,7 @@ class Executions(Everything):
         return frozenset(self._placed), rows, since, self._leading(oldest)
 
     def _oldest(self) -> int:
-        """The oldest state that one who is not placed may read."""
+        """The oldest state that one which is not placed may read."""
         problem, timeline = self.problem, self.trace.timeline
         lowest = len(self.trace)
         for item in (*self._committed, *self._unknown):
@@ -141,7 +141,7 @@ class Executions(Everything):
         return lowest
 
     def _leading(self, oldest: int) -> object:
-        """What matters of the serial order: whom those lead to that may be missed, and what these have read."""
+        """What matters of the serial order: which ones those lead to that may be missed, and what these have read."""
         graph = Graph(self.trace)
         later = [position for position in graph.nodes if position > oldest]
         described: dict[int, object] = {}

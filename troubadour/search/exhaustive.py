@@ -117,7 +117,7 @@ class Everything:
         """Whether everything committed can be placed; `trace` then holds it. `verified` is the longest prefix met.
 
         Where the level knows no times, what can write nothing takes the first place that explains it, for it is in
-        nobody's way there; and where besides all read the newest state, what follows hangs on who is placed and on what
+        no other's way there; and where all read the newest state, what follows hangs on which are placed and on what
         became of each row alone, and is looked at once."""
         pending = [self._moves()]
         nodes = 0
@@ -145,7 +145,7 @@ class Everything:
         return self.verified == len(self._committed)
 
     def _reached(self) -> object:
-        """Who is placed, and what they made of each row, one after the other: of two that left it alike one may not be
+        """Those placed, and what they made of each row, one after the other: of two that left it alike one may not be
         read by a transaction that was answered before its commit was sent."""
         trace, made = self.trace, defaultdict[str, list[object]](list)
         for position, placement in enumerate(trace.placements, 1):
@@ -195,7 +195,7 @@ class Everything:
 
 
 def keeps_no_time(problem: Problem) -> bool:
-    """Whether no level bounds by times who follows whom, nor what is read."""
+    """Whether no level bounds by times which transaction follows which, nor what is read."""
     return not problem.order_exact and not any(
         level.real_time
         or level.session

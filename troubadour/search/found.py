@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from sql_semantics.records import dataclass, field
 from troubadour.order.engine import Conflict
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace

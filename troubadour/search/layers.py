@@ -12,9 +12,9 @@ level allows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import islice
 
+from sql_semantics.records import dataclass, field
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.states.history import RowHistory, WriteMap
 from troubadour.facts.sql.observations import may_write

@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from sql_semantics.records import dataclass, field
 from troubadour.problem.problem import Problem
 
 

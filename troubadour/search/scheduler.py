@@ -12,8 +12,6 @@ from functools import partial
 from math import inf
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.walks.effects import can_write
-from sql_semantics.library import Program
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.facts.sql.effects import Accounts
 from troubadour.facts.sql.view_accounts import accounts_for
@@ -321,11 +319,12 @@ class Search:
         return self.frontier.place(item, runs=SOME)
 
     def _has_one_state(self, item: int, failure: Failure) -> bool:
-        """Whether nothing overlaps an item, nor those before it, so that no mending helps."""
+        """Whether nothing overlaps an item, nor those before it, all of which happened, so that no mending helps."""
         trace = self.frontier.trace
         if self._is_followed or failure.condition not in SEMANTIC or isinstance(trace, SymbolicTrace):
             return False
-        if self.problem.free.pending or item in self.problem.aborted:
+        open_choice = self.problem.free.pending or not self.frontier.placed.isdisjoint(self._unknown)
+        if open_choice or item in self.problem.aborted:
             return False
         placed = (one.item for one in reversed(trace.placements) if one.item not in self.problem.aborted)
         # not where the DBMS may have chosen otherwise
@@ -359,7 +358,7 @@ class Search:
         saw, and no other transaction needs it."""
         problem = self.problem
         programs = [statement.program for statement in problem.prepared(item).statements]
-        if any(program is None or _can_write(program) for program in programs):
+        if any(program is None or program.can_write() for program in programs):
             return False
         if not self._prefers_likely(item) or problem.levels[item].session or problem.levels[item].real_time:
             return False
@@ -447,8 +446,8 @@ class Search:
         elif repair(self.frontier, item, self._unknown):
             return None
         elif self.frontier.half_tried == item:
-            who = self.problem.transaction(item).id
-            reason = f"no order was found that explains {who!r}, and not every state was tried that it may have read"
+            one = self.problem.transaction(item).id
+            reason = f"no order was found that explains {one!r}, and not every state was tried that it may have read"
             return Found(self.frontier.trace, index, stopped=Unresolved(reason))
         if self.problem.free.pending:
             # what was learned on the way is tried first
@@ -582,11 +581,3 @@ def _with_aborted(order: Sequence[int], judged: Sequence[int]) -> list[int]:
         else:
             following[last].append(item)
     return [*following[None], *(one for item in order for one in (item, *following.get(item, ())))]
-
-
-def _can_write(program: Program) -> bool:
-    """Whether a statement may write; worked out once."""
-    known: bool | None = program.remembered.get("can write")
-    if known is None:
-        known = program.remembered["can write"] = can_write(program.statement, program.catalog)
-    return known

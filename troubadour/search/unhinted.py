@@ -6,8 +6,8 @@ Does not know how a failure near the end of an order is mended.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
 from troubadour.order.engine import Steps, infer, is_for

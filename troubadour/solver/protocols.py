@@ -7,11 +7,11 @@ never a proof. Does not know what a formula stands for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import z3
 
+from sql_semantics.records import dataclass
 from troubadour.solver.session import Answer
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from sql_semantics.records import dataclass, field
 from sql_semantics.view import Row
 from troubadour.execution.free.tagged import Address
 from troubadour.execution.states.history import RowHistory, Version

@@ -9,7 +9,6 @@ Does not know orders or levels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -23,6 +22,7 @@ from sql_semantics.ir.statements import Insert
 from sql_semantics.ir.walks.traverse import has_subquery
 from sql_semantics.library import Program
 from sql_semantics.outcome import Outcome, ResultSet
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.run.writes.rows.chosen import Chosen, Place
 from sql_semantics.values.families.arrays import Array
 from sql_semantics.values.families.composites import Composite
@@ -60,6 +60,7 @@ class FreeValues:
     already waits in `pending`. `cells` tells which columns of stored rows hold a free value, `certain` which values
     were observed whatever was read, `countable` by item those whose ordinal counts every value asked for there;
     `choices` in which items the run went one of several ways that the DBMS might have gone (`View.arbitrary`).
+    `idle`: the numberings that no answer hangs on, worked out when it is asked for.
     """
 
     first: Callable[[str], int]
@@ -72,6 +73,7 @@ class FreeValues:
     certain: set[Key] = field(default_factory=set)
     countable: dict[int, set[Key]] = field(default_factory=dict)
     choices: dict[int, str] = field(default_factory=dict)
+    idle: Callable[[], frozenset[str]] | None = None
     _settled: set[int] = field(default_factory=set)
     _known: dict[Key, Value] = field(default_factory=dict)
     _tried: dict[Key, set[Value]] = field(default_factory=dict)
@@ -97,8 +99,12 @@ class FreeValues:
         )
 
     def any_guess(self) -> Key | None:
-        """A value that some item chose and nobody was told; None where there is none."""
-        return next((key for key in self._known if key not in self.certain), None)
+        """A value that some item chose and that was not observed, and on which some answer may hang; None where there
+        is none."""
+        for key in self._known:
+            if key not in self.certain and (self.idle is None or self._names.get(key) not in self.idle()):
+                return key
+        return None
 
     def told(self, item: int) -> dict[Address, Value]:
         """The values that the item was told where nothing but them was asked for, so that they can be counted."""

@@ -8,7 +8,6 @@ have met such rows too, the answer proves nothing (see `told_by`). Does not know
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Protocol, cast
@@ -16,6 +15,7 @@ from uuid import UUID
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.records import dataclass, field
 from sql_semantics.terms import Assignment, Guard, Leaf, Scalar, Term, atom, evaluate, evaluate_guard, items_of, neg
 from sql_semantics.values.types import INTEGER_RANGE, Kind, SqlType, Value
 from sql_semantics.view import Row

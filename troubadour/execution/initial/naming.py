@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import product
 
 from sql_semantics.errors import SqlError
@@ -19,6 +18,7 @@ from sql_semantics.ir.statements import Delete, Insert, Statement, Update
 from sql_semantics.ir.walks.traverse import conjuncts, has_subquery, walk
 from sql_semantics.library import Program
 from sql_semantics.plan.access import bare_column
+from sql_semantics.records import dataclass
 from sql_semantics.run import Arguments
 from sql_semantics.run.expressions.expressions import compile_row
 from sql_semantics.values.dialect import Dialect
@@ -94,10 +94,8 @@ def name_kept_rows(
 
 def _admitting(program: Program, column: int, dialect: Dialect) -> Callable[[Row, Arguments], bool]:
     """Whether the conditions of a program's statement on a column alone hold for a row."""
-    compiled = program.remembered.get("admitting")
-    if compiled is None:
-        alone = tuple([one for one in _conditions(program.statement) if _is_of(one, column)])
-        compiled = program.remembered["admitting"] = compile_row(alone, dialect)
+    alone = (one for one in _conditions(program.statement) if _is_of(one, column))
+    compiled = program.remember("admitting", lambda: compile_row(tuple(alone), dialect))
     return lambda row, arguments: all(held is True for held in compiled(row, arguments, []))
 
 
@@ -220,7 +218,9 @@ def _column(expr: Expr, dialect: Dialect) -> int | None:
     column = bare_column(expr)
     if column is None:
         return None
-    if column.type.kind is Kind.TEXT and (column.type.padded or not equal_by_code_points(text_rule(dialect))):
+    type_ = column.type
+    plain = not type_.padded and not type_.collation and equal_by_code_points(text_rule(dialect))
+    if type_.kind is Kind.TEXT and not plain:
         return None
     return column.index
 

@@ -13,6 +13,7 @@ from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
 from sql_semantics.ir.walks.traverse import has_free
 from sql_semantics.library import SqlLibrary
+from sql_semantics.patterns import pattern
 from sql_semantics.run import compile_row
 from sql_semantics.run.writes.rows.stored import compile_generated, compile_stored
 from sql_semantics.values.dialect import Dialect
@@ -129,8 +130,8 @@ def _unread(values: Iterable[JsonValue], type: SqlType, dialect: Dialect) -> str
     return None
 
 
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:[+-][\d:]+|Z)?)?", re.ASCII)
-_CLOCK = re.compile(r"\d\d:[\d:.]*", re.ASCII)
+_MOMENT = pattern(r"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:[+-][\d:]+|Z)?)?", re.ASCII)
+_CLOCK = pattern(r"\d\d:[\d:.]*", re.ASCII)
 """Moments as nearly all are written, which need no reading to be known for what is modelled."""
 _CLASSES = {int: Kind.BIGINT, str: Kind.TEXT}
 

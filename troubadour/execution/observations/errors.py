@@ -62,7 +62,7 @@ def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, d
             raise Unsupported(f"a CALL that failed with {observed.sqlstate} nobody knows where")
         return None
     if program is None:
-        return unbound_error(statement)
+        return unbound_error(statement, dialect)
     mark = view.savepoint()
     kept = False
     try:
@@ -84,13 +84,13 @@ def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, d
     return f"answered error {observed.sqlstate}, which nothing could have raised"
 
 
-def unbound_error(statement: PreparedStatement) -> str:
+def unbound_error(statement: PreparedStatement, dialect: str) -> str:
     """Why a statement that cannot be bound did not fail as observed; raises Unsupported where it is not modelled."""
     observed = statement.statement.error
     assert observed is not None
     if isinstance(statement.failure, Unsupported):
         raise statement.failure
-    if {observed.sqlstate[:2], _class_of(statement.failure)} == {"22", "42"}:  # which mistake is found first?
+    if {observed.sqlstate[:2], _class_of(statement.failure)} <= PRODUCTS[dialect].running.text_mistakes:
         raise Unsupported(f"error {observed.sqlstate} of a text that is refused, {statement.failure}")
     return f"answered error {observed.sqlstate}, expected {statement.failure}"
 

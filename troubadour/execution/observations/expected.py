@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from sql_semantics.errors import Unsupported
@@ -19,6 +20,7 @@ from troubadour.execution.observations.observation import (
     ObservedRow,
     ParsedObservation,
     ParsedRows,
+    counts_nothing,
     mismatch,
     parse_rows,
 )
@@ -52,6 +54,8 @@ def explained(parsed: ParsedObservation, outcome: GuardedOutcome, *, query: bool
     affected = parsed.statement.affected
     if affected is not None:
         if outcome.affected is None:
+            if not query and counts_nothing(affected, outcome.results):
+                return conj(*guards)
             if not query and len(outcome.results) != 1:
                 raise Unsupported("the row count of a statement that is neither a query nor a write")
             sizes = (conj(result.present, _window_size(result, affected)) for result in outcome.results)
@@ -118,8 +122,12 @@ def _rows(observed: ParsedRows, result: GuardedResult) -> Guard:
     redacted = any(map(_is_redacted, observed.rows))
     if redacted and (result.keys is None or result.subset or any(type.padded for type in observed.types)):
         raise Unsupported("redacted values where rows are symbolic")
-    if not observed.plain and not observed.observed.truncated and not _is_plain(observed):
-        raise Unsupported("padded text or NaN where rows are symbolic")
+    if not observed.plain and any(value != value for row in observed.rows for value in row):
+        raise Unsupported("NaN where rows are symbolic")
+    if any(type.padded for type in observed.types):
+        result = _unpadded(result, observed)
+    if result.arranged is not None and not redacted and not result.arranged(observed.rows):
+        return FALSE
     rows = [(guard, values) for guard, values in zip(result.guards, result.rows, strict=True) if guard is not FALSE]
     if result.subset:
         return _some_of(observed.rows, result)
@@ -148,10 +156,20 @@ def _is_redacted(row: ObservedRow) -> bool:
     return any(value is REDACTED for value in row)
 
 
-def _is_plain(observed: ParsedRows) -> bool:
-    """Whether Python equality decides on all values but those that were redacted."""
-    rows = observed.rows or ()
-    return any(map(_is_redacted, rows)) and not any(value != value for row in rows for value in row)
+def _unpadded(result: GuardedResult, observed: ParsedRows) -> GuardedResult:
+    """The rows without the trailing blanks of CHAR(n), as those observed are read. Raises Unsupported where such a text
+    is open."""
+    padded = [place for place, type in enumerate(observed.types) if type.padded]
+    if any(not is_concrete(row[place]) for row in result.rows for place in padded):
+        raise Unsupported("padded text that is open")
+    rows: list[tuple[Scalar, ...]] = []
+    for row in result.rows:
+        bare = list(row)
+        for place in padded:
+            value = bare[place]
+            bare[place] = value.rstrip(" ") if isinstance(value, str) else value
+        rows.append(tuple(bare))
+    return replace(result, rows=rows)
 
 
 def _some_of(observed: Sequence[ObservedRow], result: GuardedResult) -> Guard:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.products import PRODUCTS
-from troubadour.execution.observations.errors import possible_anyway
+from troubadour.execution.observations.errors import DATA_ERRORS, possible_anyway
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.raising import may_raise
 from troubadour.execution.observations.unwritten_keys import UnwrittenKeys
@@ -39,8 +39,8 @@ def refuted(transaction: PreparedTransaction, catalog: Catalog, dialect: str) ->
 def _cannot_raise(statement: PreparedStatement, catalog: Catalog, dialect: str) -> bool:
     observed = statement.statement.error
     program = statement.program
-    if observed is None or program is None or not PRODUCTS[dialect].running.errors_are_known:
+    if observed is None or program is None or program.left_out or not PRODUCTS[dialect].running.errors_are_known:
         return False
     if possible_anyway(statement, catalog, dialect):
         return False
-    return observed.sqlstate[:2] in ("22", "23") and not may_raise(program.statement, catalog, observed.sqlstate)
+    return observed.sqlstate[:2] in DATA_ERRORS and not may_raise(program.statement, catalog, observed.sqlstate)

@@ -8,11 +8,11 @@ statement and go on. Works on what was answered alone; does not know any state, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
+from sql_semantics.records import dataclass
 
 ALWAYS_POSSIBLE = frozenset({"08", "26", "40", "53", "54", "55", "57", "58", "70", "72", "F0", "XX"})
 """SQLSTATE classes of connections, prepared statements (26, lost behind a pooler), conflicts, resources, limits, locks,

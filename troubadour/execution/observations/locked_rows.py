@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.outcome import Locked, Outcome, ResultSet
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import Value
 from troubadour.execution.observations.observation import ObservedRow, ParsedObservation, ParsedRows, ties, window
 from troubadour.model.values import REDACTED

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from types import NoneType
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass
 from sql_semantics.values.numbers.rounded import Rounded
 from sql_semantics.values.types import DATETIME_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 from troubadour.model.log import JsonValue, ObservedRows, Statement
@@ -156,7 +157,7 @@ def _read(json: JsonValue, type: SqlType, column: int, names: Sequence[str], row
         raise MisfitValue(column, names[column], row, str(error), number, moment) from error
 
 
-_LACKING = re.compile(r"(?:0000-\d\d-\d\d|\d{4}-00-\d\d|\d{4}-\d\d-00)(?:[ T].*)?\Z", re.ASCII)
+_LACKING = pattern(r"(?:0000-\d\d-\d\d|\d{4}-00-\d\d|\d{4}-\d\d-00)(?:[ T].*)?\Z", re.ASCII)
 
 
 def lacks_parts(text: str) -> bool:
@@ -227,9 +228,16 @@ def _parse_late(late: tuple[ObservedRows, ...], outcome: Outcome) -> list[Parsed
         return f"observed {error}"
 
 
+def counts_nothing(affected: int, results: Sequence[object]) -> bool:
+    """Whether a count is the 0 that drivers report of what neither asks nor writes: SAVEPOINT and its kin."""
+    return affected == 0 and not results
+
+
 def _compare_count(affected: int, outcome: Outcome) -> str | None:
     expected = outcome.affected
     if expected is None:
+        if counts_nothing(affected, outcome.results):
+            return None
         if len(outcome.results) != 1:
             raise Unsupported("the row count of a statement that is neither a query nor a write")
         # Drivers report the number of rows of a query as its count.

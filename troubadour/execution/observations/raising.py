@@ -18,40 +18,90 @@ from sql_semantics.ir.expressions import (
     Free,
     Function,
     InList,
+    InQuery,
     IsNull,
     IsTruth,
+    Like,
     Outer,
+    Param,
+    Quantified,
+    ScalarQuery,
     Subquery,
     Unary,
 )
-from sql_semantics.ir.queries import Aggregate, BaseTable, Derived, Joined, OrderKey, OutputColumn, Select, Source
-from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn, Unique
-from sql_semantics.ir.statements import Delete, Insert, Statement, Update
-from sql_semantics.ir.walks.effects import reached
+from sql_semantics.ir.queries import (
+    Aggregate,
+    BaseTable,
+    Bound,
+    CommonScan,
+    CommonTable,
+    Derived,
+    Frame,
+    Joined,
+    OrderKey,
+    OutputColumn,
+    Query,
+    RowLock,
+    Select,
+    Series,
+    SetOperation,
+    Source,
+    Unnest,
+    Values,
+    Window,
+    WorkingTable,
+)
+from sql_semantics.ir.schema import Catalog, Check, ForeignKey, SpelledKey, Table, TableColumn, Unique
+from sql_semantics.ir.statements import Conflict, Delete, Insert, JoinedWrite, Statement, Target, Update
+from sql_semantics.ir.walks.effects import fired_by, reached
 from sql_semantics.ir.walks.traverse import can_raise
+from sql_semantics.run.writes.rows.constraints import may_clash
+from sql_semantics.values.functions import errors_of
 from sql_semantics.values.types import SqlType
 
 _QUIET = (Select, Insert, Update, Delete, BaseTable, Derived, Joined, Source, OutputColumn, OrderKey)
-_QUIET_EXPRESSIONS = (Column, Outer, IsNull, IsTruth, InList, Exists, Case)
+_QUIET_EXPRESSIONS = (Column, Outer, Param, IsNull, IsTruth, InList, Exists, Case)
+_READING = (
+    *_QUIET, *_QUIET_EXPRESSIONS, Aggregate, Binary, Bound, Cast, CommonScan, CommonTable, Const, Frame, Free, Function,
+    InQuery, Like, Quantified, RowLock, ScalarQuery, Series, SetOperation, Unary, Unnest, Values, Window, WorkingTable,
+)  # fmt: skip
+"""What reads and computes, and calls nothing that the schema defines."""
+_WRITING = (Conflict, JoinedWrite, Target)
+"""What writes beside these; what is met twice there is an error of its own."""
 _QUIET_OPERATORS = frozenset({"=", "<>", "<", "<=", ">", ">=", "and", "or", "is_distinct", "is_not_distinct"})
 _QUIET_FUNCTIONS = frozenset({"coalesce", "nullif", "ifnull"})
+_OF_OTHER_ROWS = frozenset({"23503", "23505", "23P01"})
+"""Keys, foreign keys and exclusion, where they are told apart (PostgreSQL)."""
+_BY_ZERO = "22012"
+_DIVISIONS = frozenset({"/", "%", "div"})
 _SCHEMA = (Table, TableColumn, Unique, Check)
+_REFERENCES = (ForeignKey, SpelledKey)
 _KNOWN_OF_TABLES = frozenset({"name", "columns"})
 
 
 def may_raise(bound: Statement, catalog: Catalog, sqlstate: str) -> bool:
     """Whether the statement may, in some state, fail with a data error (classes 21, 22, 23) of this class."""
-    if not isinstance(bound, Select | Insert | Update | Delete) or reached([bound], catalog):
+    reads = isinstance(bound, Query)
+    if not (reads or isinstance(bound, Insert | Update | Delete | JoinedWrite)) or reached([bound], catalog):
+        return True
+    if fired_by(bound, catalog):
         return True
     nodes = list(_nodes(bound))
-    stored: list[object] = [] if isinstance(bound, Select) else list(_nodes(tuple(catalog.tables.values())))
+    stored: list[object] = [] if reads else list(_nodes(tuple(catalog.tables.values())))
     match sqlstate[:2]:
         case "21":
             return any(isinstance(node, Subquery) for node in nodes) or not all(map(_is_known, nodes))
+        case "22" if sqlstate == _BY_ZERO:
+            known = all(
+                isinstance(node, (*_SCHEMA, *_REFERENCES, *_WRITING)) or _is_known(node) for node in (*nodes, *stored)
+            )
+            return not known or any(map(_divides, (*nodes, *stored)))
         case "22":
             # CHECK constraints and generated columns are evaluated on the way
             quiet = all(isinstance(node, _SCHEMA) or _is_quiet(node) for node in stored)
             return not (quiet and all(map(_is_quiet, nodes)))
+        case "23" if sqlstate in _OF_OTHER_ROWS and all(isinstance(n, _WRITING) or _is_known(n) for n in nodes):
+            return may_clash(bound, catalog, sqlstate) or any(table.refusing for table in catalog.tables.values())
         case "23":
             return not all(map(_is_known, nodes)) or (
                 bool(stored) and any(map(_has_constraints, catalog.tables.values()))
@@ -66,13 +116,13 @@ def _nodes(value: object) -> Iterator[object]:
             yield from _nodes(item)
     elif is_dataclass(value) and not isinstance(value, SqlType):
         yield value
-        for item in fields(value):
+        for item in fields(value) if not isinstance(value, Const) else ():
             yield from _nodes(getattr(value, item.name))
 
 
 def _is_known(node: object) -> bool:
     """Whether evaluating the node itself reads and writes no more than the statement says."""
-    return isinstance(node, (*_QUIET, *_QUIET_EXPRESSIONS, Aggregate, Const, Binary, Unary, Cast, Function, Free))
+    return isinstance(node, _READING)
 
 
 def _is_quiet(node: object) -> bool:
@@ -86,6 +136,8 @@ def _is_quiet(node: object) -> bool:
             return name in _QUIET_FUNCTIONS
         case Aggregate(function):
             return function in ("count", "count_star")
+        case Select(limit=limit, offset=offset) if not all(isinstance(part, Const | None) for part in (limit, offset)):
+            return False  # it may be less than zero
         case Cast(Const(None)):
             return True
         case Cast():
@@ -96,6 +148,15 @@ def _is_quiet(node: object) -> bool:
             # a number may be too large for its column
             return source not in ("nextval", "auto")
     return isinstance(node, (*_QUIET, *_QUIET_EXPRESSIONS))
+
+
+def _divides(node: object) -> bool:
+    match node:
+        case Binary(op):
+            return op in _DIVISIONS
+        case Function(name):
+            return _BY_ZERO in errors_of(name)
+    return False
 
 
 def _has_constraints(table: Table) -> bool:

@@ -9,7 +9,6 @@ makes the second of two inserts wait, DuckDB refuses it). Does not know any orde
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -19,7 +18,8 @@ from sql_semantics.ir.schema import ForeignKey, Table, Unique
 from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.ir.walks.effects import reached, written_tables
 from sql_semantics.ir.walks.traverse import conjuncts, walk
-from sql_semantics.library import SqlLibrary
+from sql_semantics.library import Program, SqlLibrary
+from sql_semantics.records import dataclass, field
 from sql_semantics.run.expressions.expressions import Arguments, compile_row
 from sql_semantics.run.writes.rows.keys import compile_equality
 from sql_semantics.values.types import INTEGER_KINDS, Value
@@ -86,7 +86,11 @@ class UnwrittenKeys:
         table = self._catalog.tables[bound.table]
         unsure = table.refusing or table.fires or table.checks or table.leans_on or table.unwritable
         rows = None if unsure or reached([bound], self._catalog) else self._rows(bound, statement.arguments)
-        if rows is None or any(row[n] is None for row in rows for n, one in enumerate(table.columns) if one.not_null):
+        if rows is None:
+            return None
+        # of the products that tell every constraint by one state a value that is not known may be NULL
+        null = (None, UNKNOWN) if error.sqlstate == EITHER else (None,)
+        if any(row[n] in null for row in rows for n, one in enumerate(table.columns) if one.not_null):
             return None
         told: list[str] = []
         if error.sqlstate in (TAKEN, EITHER):
@@ -114,7 +118,7 @@ class UnwrittenKeys:
         if not mine:
             return ""
         shown = " or ".join(_shown(table, key.columns, one) for one in mine[:3])
-        return f"no transaction of the log writes {shown}, which is not initial either"
+        return f"{shown} is no initial row, and no transaction of the log writes it"
 
     def _always_there(self, reference: ForeignKey, rows: Sequence[Key]) -> str | None:
         """That a row's parent is initial and stays; empty where the rows refer to none, None where it is not so."""
@@ -166,14 +170,15 @@ class UnwrittenKeys:
         if statement.statement.unjudged or statement.program is None:
             written.anything()
             return
-        bound, catalog = statement.program.statement, statement.program.catalog
+        bound = statement.program.statement
         if isinstance(bound, Definition) or table.fires:
             written.anything()
             return
-        done = {action for name, action in written_tables([bound], catalog) if name == table.name}
+        writes, calls = _written_by(statement.program)
+        done = {action for name, action in writes if name == table.name}
         if not done:
             return
-        plain = not reached([bound], catalog)
+        plain = not calls
         if plain and isinstance(bound, Insert) and bound.conflict is None and done == {"insert"}:
             rows = self._rows(bound, statement.arguments)
             for place, key in enumerate(table.keys):
@@ -216,6 +221,14 @@ class UnwrittenKeys:
             return compile_row([expression], self._dialect)((), arguments, [])[0]
         except (SqlError, Unsupported):
             return UNKNOWN
+
+
+def _written_by(program: Program) -> tuple[frozenset[tuple[str, str]], bool]:
+    """What it may do to which tables, and whether routines may do so; worked out once."""
+    written, catalog = [program.statement], program.catalog
+    return program.remember(
+        "written by", lambda: (frozenset(written_tables(written, catalog)), bool(reached(written, catalog)))
+    )
 
 
 def _keys(rows: Sequence[Key], columns: Sequence[int]) -> list[Key] | None:

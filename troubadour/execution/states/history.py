@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
 from sql_semantics.ir.schema import Table
+from sql_semantics.records import dataclass
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, disj, is_concrete
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row

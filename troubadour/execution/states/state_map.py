@@ -181,7 +181,9 @@ class StateMap:
         known = self._indexable.get((table, columns))
         if known is None:
             types = [self.tables[table].schema.columns[column].type for column in columns]
-            known = not any(item.kind is Kind.TEXT and (item.padded or self._folds_text) for item in types)
+            known = not any(
+                item.kind is Kind.TEXT and (item.padded or item.collation or self._folds_text) for item in types
+            )
             if self._keys_only:
                 keys = {column for key in self.tables[table].schema.keys for column in key.columns}
                 known = known and keys.issuperset(columns)

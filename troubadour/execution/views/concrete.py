@@ -335,7 +335,9 @@ class ConcreteView(Writing):
             later = bisect_right(changes, state)
             newest = max(newest, changes[later - 1] if later else 0)
         for row in looked.rows:
-            changed = row.changed_at(state)
+            positions = row.positions
+            # mostly the newest version is the one
+            changed = positions[-1] if positions and positions[-1] <= state else row.changed_at(state)
             if changed > newest:
                 newest = changed
         return newest

@@ -8,11 +8,11 @@ was there at first); a read after it is *inner*. Does not know values, types or 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sql_semantics.records import dataclass
 from troubadour.model.objects import ABORTED, COMMITTED, READ, UNREAD, ObjectLog
 
 Ints = npt.NDArray[np.int64]
@@ -29,9 +29,15 @@ def column(values: array[int]) -> Ints:
 
 def spans(starts: Ints, lengths: Ints) -> Ints:
     """The numbers of ranges, one range after another."""
+    some = np.flatnonzero(lengths)
+    starts, lengths = starts[some], lengths[some]
     ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    found: Ints = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    found = np.ones(int(ends[-1]) if len(ends) else 0, np.int64)
+    if len(found):
+        # each is one above the number before it, but where a range begins
+        found[0] = starts[0]
+        found[ends[:-1]] = starts[1:] - starts[:-1] - lengths[:-1] + 1
+        np.cumsum(found, out=found)
     return found
 
 

@@ -8,10 +8,9 @@ Numbers of more than 61 bits are left alone. Does not know which levels those ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
+from sql_semantics.records import dataclass, field
 from troubadour.facts.objects.accesses import Accesses, Flags, Ints, heads
 from troubadour.facts.objects.facts import Counts, Fault, Sums
 from troubadour.facts.objects.names import named, shown, soonest

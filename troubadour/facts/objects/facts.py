@@ -6,10 +6,9 @@ explanation of the log. Does not know which level is asked for, nor how a type o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
+from sql_semantics.records import dataclass, field
 from troubadour.facts.objects.accesses import Accesses, Flags, Ints
 
 NOTHING = np.zeros(0, np.int64)

@@ -9,10 +9,10 @@ are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from sql_semantics.records import dataclass, field
 from troubadour.facts.objects.accesses import NEVER, Accesses, Flags, Ints, column, heads, spans
 from troubadour.facts.objects.facts import BLIND, Fault, Misses, Reads, Successions
 from troubadour.facts.objects.names import aborted_writer, named, shown
@@ -161,7 +161,8 @@ class _Maker:
         for some in _portions(places, self.base[places]):
             told = self.items[spans(self.start[some], self.base[some])]
             trunk = self.items[spans(self.trunk_start[cell[some]], self.base[some])]
-            differs[np.repeat(some, self.base[some])[told != trunk]] = True
+            wrong = np.flatnonzero(told != trunk)
+            differs[some[np.searchsorted(np.cumsum(self.base[some]), wrong, side="right")]] = True
         short = self.base < self.initial[cell]
         listed = np.flatnonzero(self.lists)
         for one in _portions(listed, self.initial[listed]):

@@ -8,10 +8,10 @@ answer has it lacks altogether (`Tails`). Does not know levels.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from sql_semantics.records import dataclass, field
 from troubadour.facts.objects.accesses import Accesses, Flags, Ints, column, heads, spans
 from troubadour.facts.objects.facts import Fault, Misses, Tails
 from troubadour.facts.objects.names import FAULTS, aborted_writer, named, shown, soonest

@@ -7,12 +7,12 @@ the groups of left rows each counts the right rows that refer to its key. Does n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from sql_semantics.ir.expressions import Binary, Column, Expr
 from sql_semantics.ir.queries import BaseTable, OutputColumn, Select, Source
 from sql_semantics.ir.walks.rebuilding import rebuild
 from sql_semantics.ir.walks.traverse import columns_read, conjunction, conjuncts
+from sql_semantics.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

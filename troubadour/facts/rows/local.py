@@ -10,21 +10,21 @@ know what was observed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.expressions import Column, Const, Expr
+from sql_semantics.ir.expressions import Binary, Column, Const, Expr, Param
 from sql_semantics.ir.queries import Aggregate, BaseTable, OutputColumn, Query, Select, Source
-from sql_semantics.ir.schema import Catalog, ForeignKey
-from sql_semantics.ir.statements import Delete, Insert, NoEffect, Statement, Update
+from sql_semantics.ir.schema import Catalog, ForeignKey, Table
+from sql_semantics.ir.statements import Conflict, Delete, Insert, NoEffect, Statement, Update
 from sql_semantics.ir.walks.effects import draws, fired_by, reached, touched_tables, written_tables
 from sql_semantics.ir.walks.traverse import conjunction, conjuncts, has_subquery
 from sql_semantics.library import Program
 from sql_semantics.outcome import Outcome
+from sql_semantics.records import dataclass, replace
 from sql_semantics.run import Arguments, compile_statement
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import BOOLEAN, SqlType, Value
+from sql_semantics.values.types import BOOLEAN, INTEGER_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId, View
 from troubadour.facts.rows.joined import sides_of
 from troubadour.facts.rows.picked import Picked, picked_by
@@ -66,7 +66,8 @@ class Part:
     it fails where its key is taken, `conditional` that it may do nothing then. `maybe`: it may as well pass a row over,
     by what other rows tell; `blurs`: what it leaves in a row is not told. `strict`: the same where a row that it
     changes is then as the subqueries saw it; `least`: a query of the rows of which it meets the one of the smallest
-    key, or the largest. `columns`: those of the answer that it tells of (empty: all)."""
+    key, or the largest. `columns`: those of the answer that it tells of (empty: all). `keyed`: those of what it shows
+    of a row that are its key (empty: it does not show that)."""
 
     table: str
     does: Does
@@ -81,6 +82,7 @@ class Part:
     blurs: bool = False
     cut: bool = False
     columns: tuple[int, ...] = ()
+    keyed: tuple[int, ...] = ()
     strict: Part | None = None
     least: tuple[Part, bool] | None = None
 
@@ -125,11 +127,7 @@ class Untold(Enum):
 
 def local_of(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dialect) -> Local:
     """What is known of a program, worked out once. `tables`: those whose rows are told apart, with their key."""
-    key = f"row-local beside {sorted(tables)}"
-    found: Local | None = program.remembered.get(key)
-    if found is None:
-        found = program.remembered[key] = _local(program, tables, dialect)
-    return found
+    return program.remember(f"row-local beside {sorted(tables)}", lambda: _local(program, tables, dialect))
 
 
 def _local(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dialect) -> Local:
@@ -200,6 +198,8 @@ def _parts(
         return ()
     # references are of other rows: that they hold is no matter of this one
     alone = catalog.without_references()
+    if isinstance(statement, Insert) and isinstance(statement.query, Select) and statement.query.sources:
+        return _inserted_group(statement, alone, tables, dialect)
     more: dict[str, object] = {}
     strict: Expr | None = None
     least: Picked | None = None
@@ -230,7 +230,7 @@ def _parts(
                     statement, alone, tables, dialect, foreign=bool(catalog.tables[statement.table].foreign_keys)
                 )
             case Select(sources=(Source(relation=BaseTable(name)),)) if name in tables:
-                return _selected(statement, name, alone, dialect, more)
+                return _selected(statement, name, tables[name], alone, dialect, more)
     except Unsupported:
         pass
     return ()
@@ -239,6 +239,9 @@ def _parts(
 def _part(
     statement: Statement, table: str, does: Does, catalog: Catalog, dialect: Dialect, shows: bool, **more: object
 ) -> Part:
+    if more.get("blurs"):
+        # whether MySQL counts the row hangs on what is set, which is not told
+        dialect = replace(dialect, found_rows=True)
     run = compile_statement(statement, catalog, dialect, rounds=True)
     return Part(table, does, run, shows, **more)  # type: ignore[arg-type]  # the fields that it has by default
 
@@ -253,20 +256,74 @@ def _inserted(
     if statement.listed is not None or len(statement.rows) > PARTS:
         return ()
     table = catalog.tables[statement.table]
+    elsewhere = False
     if conflict is not None:
-        if len(table.keys) > 1 or (conflict.ignore and foreign):
+        if conflict.ignore and foreign:
             return ()
+        if len(table.keys) > 1 and not _is_met_by(conflict, table, tables[table.name]):
+            # a row of another place may be in its way
+            if conflict.action != "nothing":
+                return ()
+            elsewhere = True
         if {place for place, _ in conflict.assignments} & set(tables[statement.table]):
             return ()
     conditional = conflict is not None and (conflict.action == "nothing" or conflict.where is not None)
     shows = statement.returning is not None
-    more = {"plain": conflict is None, "conditional": conditional}
+    more = {"plain": conflict is None, "conditional": conditional, "maybe": elsewhere}
     if query is not None:
         return (_part(statement, table.name, Does.INSERTS, catalog, dialect, shows, **more),)
     return tuple(
         _part(replace(statement, rows=(row,)), table.name, Does.INSERTS, catalog, dialect, shows, **more)
         for row in statement.rows
     )
+
+
+def _inserted_group(
+    statement: Insert, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect
+) -> tuple[Part, ...]:
+    """An INSERT of one group of rows, if there are any, whose key the query's condition gives: what it leaves at that
+    place is not told."""
+    query, conflict = statement.query, statement.conflict
+    if not isinstance(query, Select) or statement.table not in tables or has_subquery(query):
+        return ()
+    given: dict[int, Expr] = {}
+    for part in conjuncts(query.where):
+        match part:
+            case Binary("=", Column(index=index), (Param() | Const()) as value) if value.type == part.left.type:
+                given[index] = value
+    groups = query.groups
+    if not groups or query.grouping_sets is not None:
+        return ()
+    if any(not isinstance(group, Column) or group.index not in given for group in groups):
+        return ()
+    table, key = catalog.tables[statement.table], tables[statement.table]
+    if conflict is not None and not (len(table.keys) == 1 or _is_met_by(conflict, table, key)):
+        return ()
+    if conflict is not None and {place for place, _ in conflict.assignments} & set(key):
+        return ()
+    row: list[Expr] = []
+    for place, column in enumerate(table.columns):
+        source = statement.from_query[place]
+        if place not in key:
+            row.append(Const(_SOME.get(column.type.kind) if column.not_null else None, column.type))
+            continue
+        shown = query.outputs[source.index].expression if isinstance(source, Column) else None
+        group = groups[shown.index] if isinstance(shown, Column) and shown.index < len(groups) else None
+        if not isinstance(group, Column) or given[group.index].type != column.type:
+            return ()
+        row.append(given[group.index])
+    asked = Insert(table.name, (tuple(row),), None, (), None)
+    more = {"conditional": True, "maybe": True, "blurs": True}
+    return (_part(asked, table.name, Does.INSERTS, catalog, dialect, shows=False, **more),)
+
+
+_SOME: Mapping[Kind, Value] = {**dict.fromkeys(INTEGER_KINDS, 0), Kind.TEXT: "", Kind.BOOLEAN: False}
+"""Values that stand for those of a column that is never NULL."""
+
+
+def _is_met_by(conflict: Conflict, table: Table, key: tuple[int, ...]) -> bool:
+    """Whether the rows of one key alone may be in the way of an INSERT that does not fail."""
+    return conflict.keys is not None and all(table.keys[place].columns == key for place in conflict.keys)
 
 
 def _picks(statement: Statement, tables: Mapping[str, tuple[int, ...]]) -> tuple[Expr | None, Picked | None]:
@@ -311,7 +368,12 @@ def _local_condition(where: Expr | None) -> Expr | None:
 
 
 def _selected(
-    statement: Select, table: str, catalog: Catalog, dialect: Dialect, beside: Mapping[str, object]
+    statement: Select,
+    table: str,
+    key: tuple[int, ...],
+    catalog: Catalog,
+    dialect: Dialect,
+    beside: Mapping[str, object],
 ) -> tuple[Part, ...]:
     if statement.windows or statement.qualify is not None or statement.distinct_on:
         return ()
@@ -326,8 +388,15 @@ def _selected(
         outputs, grouped = _taken_apart(statement)
         query = replace(statement, groups=None, aggregates=(), having=None, outputs=outputs, order=())
     cut = statement.limit is not None or statement.offset is not None
+    beside = {**beside, "keyed": () if grouped is not None else _keyed(statement, key)}
     more = {"grouped": grouped, "distinct": statement.distinct, "skips": statement.skip_locked, "cut": cut, **beside}
     return (_part(query, table, does, catalog, dialect, True, **more),)
+
+
+def _keyed(query: Select, key: tuple[int, ...]) -> tuple[int, ...]:
+    """The outputs that are the columns of a key, in turn; nothing where some is not shown."""
+    shown = [one.expression.index if isinstance(one.expression, Column) else -1 for one in query.outputs]
+    return tuple(shown.index(column) for column in key) if set(key) <= set(shown) else ()
 
 
 def _joined(

@@ -6,11 +6,10 @@ only; with MIN or MAX no row of a smaller or larger key has it true. Does not kn
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sql_semantics.ir.expressions import Binary, Cast, Column, Expr, InQuery, ScalarQuery
 from sql_semantics.ir.queries import BaseTable, Derived, Query, Select
 from sql_semantics.ir.walks.traverse import has_subquery
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ not know which was before which.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Delete, Insert, RollbackTo, Update
 from sql_semantics.ir.walks.effects import acting_of, draws, written_tables
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.run import Arguments, MemoryView
 from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
@@ -93,10 +93,11 @@ class WholeQuery:
 class RowPrograms:
     """The programs of a problem's transactions, each made once, and what steps do to rows."""
 
-    def __init__(self, problem: Problem, *, strict: bool = False) -> None:
-        """`strict`: a row that a write changes is as the write's subqueries saw it."""
+    def __init__(self, problem: Problem, *, strict: bool = False, newer: bool = False) -> None:
+        """`strict`: a row that a write changes is as the write's subqueries saw it; `newer`: what foreign keys do about
+        other rows meets newer ones than the statement, which then may be left as anything."""
         self.problem = problem
-        self._strict = strict
+        self._strict, self._newer = strict, newer
         self.tables: Tables = tables_of(problem)
         self._known: dict[int, RowProgram] = {}
         self._effects: dict[tuple[int, Row | None], Effect | Untold] = {}
@@ -168,7 +169,7 @@ class RowPrograms:
         found = local_of(statement.program, self.tables.keys, self.problem.library.dialect)
         program.changes |= found.changes
         program.adds |= found.adds
-        if not any(part.grouped is None and not part.cut for part in found.parts):
+        if not any(part.grouped is None and not part.cut and not part.maybe for part in found.parts):
             self._ask(program, statement)
         for part in found.joined:
             told = told_by(statement, (part,), self.tables)
@@ -201,7 +202,10 @@ class RowPrograms:
         self.local += 1
         program.steps += steps
         for cascade in found.cascades if affected != 0 else ():
-            program.steps.append(self._cascading(statement, steps[0], cascade, certain=affected == 1))
+            if self._newer:
+                program.changes.add(cascade.table)
+            else:
+                program.steps.append(self._cascading(statement, steps[0], cascade, certain=affected == 1))
         plain = any(part.does is Does.INSERTS and not part.conditional for part in found.parts)
         if found.parts[0].does in (Does.CHANGES, Does.INSERTS) and (affected or plain):
             program.writes = program.writes or plain or not self.problem.library.dialect.found_rows

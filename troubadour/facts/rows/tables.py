@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from sql_semantics.ir.schema import Table, Unique
+from sql_semantics.ir.statements import Conflict, Insert, Update
+from sql_semantics.records import dataclass
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import Kind, Value
 from sql_semantics.view import Row
@@ -40,6 +43,24 @@ class Tables:
         return value.lower() if _PLAIN_TEXT.match(value) else None
 
 
+def _upserted_by(problem: Problem, table: Table, keys: Sequence[Unique]) -> Unique | None:
+    """The one key by which INSERTs of the log find the rows that they leave or change instead; None where they do so by
+    several, or some UPDATE changes it."""
+    found: set[Unique] = set()
+    changed: set[int] = set()
+    for statement in problem.writing():
+        match statement:
+            case Insert(table=table.name, conflict=Conflict(keys=(place,), assignments=assignments)):
+                found.add(table.keys[place])
+                changed.update(column for column, _ in assignments)
+            case Update(table=table.name, assignments=assignments):
+                changed.update(column for column, _ in assignments)
+    if len(found) != 1:
+        return None
+    (key,) = found
+    return key if key in keys and not changed & set(key.columns) else None
+
+
 def tables_of(problem: Problem) -> Tables:
     """The tables of a problem whose initial rows are known, and which stay as they are defined."""
     dialect, catalog = problem.library.dialect, problem.library.catalog
@@ -54,7 +75,10 @@ def tables_of(problem: Problem) -> Tables:
         primary = next((key for key in plain if key.primary), plain[0] if plain else None)
         if primary is None:
             continue
+        if len(plain) > 1:
+            primary = _upserted_by(problem, table, plain) or primary
         types = [table.columns[place].type for place in primary.columns]
-        if all(one.kind in EXACT_KINDS | {Kind.TEXT} and not one.padded for one in types):
+        plain_texts = folds or not any(one.collation for one in types)
+        if plain_texts and all(one.kind in EXACT_KINDS | {Kind.TEXT} and not one.padded for one in types):
             found[name] = primary.columns
     return Tables(found, folds)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from math import inf
 from typing import Literal
 
 from sql_semantics.ir.queries import Aggregate, Select
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 from sql_semantics.view import Row
 from troubadour.execution.prepared import PreparedStatement

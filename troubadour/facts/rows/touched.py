@@ -6,16 +6,16 @@ Does not know what it did to a row, nor what was answered.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.definitions import EXISTING, Definition
 from sql_semantics.ir.walks.effects import draws
 from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.records import dataclass
 from troubadour.execution.prepared import PreparedStatement, tables_touched, tables_written
 from troubadour.facts.rows.local import Does, local_of
 from troubadour.facts.rows.programs import RowPrograms
-from troubadour.facts.rows.tables import Key
+from troubadour.facts.rows.tables import Key, Tables
 from troubadour.problem.problem import Problem
 
 DRAWN = ""
@@ -52,6 +52,11 @@ class Touching:
             and not catalog.tables[name].fires
         )
 
+    @property
+    def tables(self) -> Tables:
+        """How rows are told apart."""
+        return self._programs.tables
+
     def of(self, item: int) -> Touched:
         """What an item touches. Raises UnsupportedStatement."""
         places: set[Place] = set()
@@ -67,7 +72,7 @@ class Touching:
         program = statement.program
         if program is None:
             return
-        rows = self._rows(statement)
+        rows = self.rows(statement)
         if rows is not None:
             yield from rows
             return
@@ -81,11 +86,15 @@ class Touching:
         if draws(program.statement, program.catalog):
             yield (DRAWN, None), True
 
-    def _rows(self, statement: PreparedStatement) -> list[tuple[Place, bool]] | None:
-        """The only rows that a statement touches; None where it may be others."""
+    def rows(self, statement: PreparedStatement) -> list[tuple[Place, bool]] | None:
+        """The only rows that a statement touches, and whether it may write to them; None where it may be others."""
         program = statement.program
-        assert program is not None
-        if not self._apart or program.calls or not tables_touched(program, program.catalog) <= self._apart:
+        if (
+            program is None
+            or not self._apart
+            or program.calls
+            or not tables_touched(program, program.catalog) <= self._apart
+        ):
             return None
         found: list[tuple[Place, bool]] = []
         parts = local_of(program, self._programs.tables.keys, self._problem.library.dialect).parts

@@ -7,8 +7,8 @@ they are, the number that is read says how much was added before it, by whatever
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.facts.sql.effects import Known, Unknown, Written
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import Final, Literal
@@ -21,6 +20,7 @@ from sql_semantics.ir.queries import BaseTable, Identified
 from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint, Update
 from sql_semantics.ir.walks.effects import columns_set, written_tables
 from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.terms import FALSE, Guard, Scalar, Term, conj, evaluate, is_concrete, items_of, metered
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
@@ -98,7 +98,8 @@ def may_agree(one: Known, other: Known) -> bool:
 
 
 def places_of(problem: Problem) -> dict[str, tuple[int, ...]]:
-    """The tables whose rows are told apart by their one key, with the columns of that."""
+    """The tables whose rows are told apart by their one key, with the columns of that: several rows may be NULL there
+    where a column may."""
     found: dict[str, tuple[int, ...]] = {}
     dialect = problem.library.dialect
     folds = dialect.rules.running.folds_texts_of_keys
@@ -107,9 +108,10 @@ def places_of(problem: Problem) -> dict[str, tuple[int, ...]]:
         keys = [key for key in table.keys if key.plain]
         known = name not in problem.discovery.unknown
         types = [column.type for column in table.columns]
-        plain = all(item.kind in EXACT_KINDS | text and not item.padded for item in types)
+        plain = all(item.kind in EXACT_KINDS | text and not item.padded and not item.collation for item in types)
         plain = plain and not any(column.generated is not None for column in table.columns)
-        if known and plain and len(keys) == len(table.keys) == 1:
+        told = len(keys) == len(table.keys) == 1 and all(table.columns[place].not_null for place in keys[0].columns)
+        if known and plain and told:
             found[name] = keys[0].columns
     return found
 

@@ -1,7 +1,7 @@
 """The moments of transactions that times order, as edges of a graph.
 
 A transaction has its place in the order and, where it may read older states, the moment of its snapshot. The edges run
-through the ticks of a clock, so that they are few. Does not know what anybody read or wrote.
+through the ticks of a clock, so that they are few. Does not know what was read or written.
 """
 
 from __future__ import annotations

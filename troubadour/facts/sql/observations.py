@@ -101,7 +101,7 @@ class Answers:
         if possible_anyway(statement, library.catalog, library.dialect.name):
             return TRUE
         if program is None:
-            unbound_error(statement)
+            unbound_error(statement, library.dialect.name)
             return FALSE
         mark = view.savepoint()
         outcome = self.outcome(item, statement, view)

@@ -5,9 +5,9 @@ is not said so plainly: there is no search here. Does not know where guards come
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from sql_semantics.terms import Guard, Scalar, Term, evaluate_guard, items_of, neg
 from sql_semantics.terms.numbers import Leaf
 from sql_semantics.values.types import INTEGER_KINDS, Value

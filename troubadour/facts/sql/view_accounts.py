@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Delete, Insert, Release, RollbackTo, Savepoint, Statement, Update
 from sql_semantics.ir.walks.effects import acting_of, fired_by, looks_again, looks_once, reached, references
 from sql_semantics.ir.walks.traverse import has_subquery
+from sql_semantics.records import dataclass, field, replace
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.facts.sql.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree

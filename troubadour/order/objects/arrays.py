@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 import numpy as np
 import numpy.typing as npt
+
+from sql_semantics.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
@@ -93,21 +94,26 @@ def in_blocks(links: Links, order: Ints) -> Ints:
 def circling(links: Links) -> Ints:
     """The numbers of the edges that are part of a circle: both ends in one strongly connected component (Tarjan 1972),
     of what is left when events without edges in or out are taken away."""
+    return circles(links)[0]
+
+
+def circles(links: Links) -> tuple[Ints, Ints]:
+    """As `circling`, with the component of each of these edges; a way leads to components of lesser numbers."""
     chosen = np.arange(len(links.source))
     while len(chosen):
         source, target = links.source[chosen], links.target[chosen]
         comes, goes = (np.bincount(one, minlength=links.events) > 0 for one in (target, source))
         kept = comes[source] & goes[target]
-        if kept.sum() * 10 > len(chosen) * 9:
+        if kept.sum() * 50 > len(chosen) * 49:
             # few go in a round: the rest one by one
             break
         chosen = chosen[kept]
     if not len(chosen):
-        return chosen
+        return chosen, chosen
     part = links.only(chosen)
     label = np.array(components(part), np.int64)
-    found: Ints = chosen[label[part.source] == label[part.target]]
-    return found
+    inside = label[part.source] == label[part.target]
+    return chosen[inside], label[part.source[inside]]
 
 
 def components(links: Links) -> list[int]:

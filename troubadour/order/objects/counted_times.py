@@ -6,10 +6,9 @@ holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sql_semantics.records import dataclass
 from troubadour.facts.objects.accesses import NEVER, Flags, Ints, column, ranks
 from troubadour.facts.objects.facts import Facts, Fault
 from troubadour.facts.objects.names import named, shown, soonest
@@ -83,26 +82,30 @@ def _bounded(facts: Facts, spans: _Spans) -> list[Fault]:
         text = f"it read {seen} of {named(accesses, at)}, where there was "
         text += f"at least {bound} by what was over before" if low[place] else f"at most {bound} by what had begun"
         name = "stale-read" if low[place] else "future-read"
+        # of what was over before as much as the rest does not make up for, the first ones in the hint order
+        sign = 1 if low[place] else -1
+        there = (before[0] == group[place]) & (before[1] < spans.begun[txn]) & (sign * before[2] > 0)
+        rest = taken[place] - certain[1][place] if low[place] else given[place] - certain[0][place]
+        needed, since = _enough(adder[over][there], sign * before[2][there], sign * int(off[place] - rest), rank)
         if mixed[cell[place]]:
             # what all make of it together tells it
             behind = (ended[place] != LEAST) & (spans.begun[adder] > -ended[place])
-            there = (added_cell == cell[place]) & ~behind & (adder != txn)
-            others = tuple(adder[there].tolist())
-        else:
-            sign = 1 if low[place] else -1
-            there = (before[0] == group[place]) & (before[1] < spans.begun[txn]) & (sign * before[2] > 0)
-            others = _enough(adder[over][there], sign * before[2][there], sign * int(off[place]))
-        found.append(Fault(name, txn, at, text, since=int(rank[txn]), others=others))
+            needed = adder[(added_cell == cell[place]) & ~behind & (adder != txn)]
+        found.append(Fault(name, txn, at, text, since=max(since, int(rank[txn])), others=tuple(needed.tolist())))
     return found
 
 
-def _enough(txn: Ints, net: Ints, off: int) -> tuple[int, ...]:
-    """As few transactions as add up to more than that, none where it is below nothing."""
+def _enough(txn: Ints, net: Ints, off: int, rank: Ints) -> tuple[Ints, int]:
+    """As few transactions as add up to more than that, of the fewest first ones that do, and the rank of the last of
+    these; none where it is below nothing."""
     if off < 0:
-        return ()
-    order = np.argsort(-net, kind="stable")
+        return txn[:0], 0
+    first = np.argsort(rank[txn], kind="stable")
+    first = first[: int(np.searchsorted(np.cumsum(net[first]), off, side="right")) + 1]
+    since = int(rank[txn[first]].max(initial=0))
+    order = first[np.argsort(-net[first], kind="stable")]
     count = int(np.searchsorted(np.cumsum(net[order]), off, side="right")) + 1
-    return tuple(txn[order[:count]].tolist())
+    return txn[order[:count]], since
 
 
 def _below(rows: tuple[Ints, Ints, Ints], group: Ints, time: Ints) -> tuple[Ints, Ints]:

@@ -9,11 +9,11 @@ called.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
+from sql_semantics.records import dataclass, field
 from troubadour.facts.objects.accesses import NEVER, Flags, Ints, heads
 from troubadour.facts.objects.facts import BLIND, NOTHING, Facts
 from troubadour.order.objects.arrays import Links
@@ -26,11 +26,13 @@ FEW_PAIRS = 64
 @dataclass(frozen=True, slots=True)
 class Assumed:
     """Versions that what the user takes for granted puts in order: `later` after `earlier`, both of one cell. `follow`:
-    what a transaction writes comes after what it read there, as ww and not only as wr."""
+    what a transaction writes comes after what it read there, as ww and not only as wr, but for the cells `contrary`,
+    whose versions come in circles so."""
 
     earlier: Ints = field(default_factory=lambda: NOTHING)
     later: Ints = field(default_factory=lambda: NOTHING)
     follow: bool = False
+    contrary: Ints = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ class _Maker:
         before = self.facts.writer(earlier)
         # that one writes what follows its own read is wr, and ww only where that is taken for granted
         own = (by == writer) & ~taken
-        ordered = (before >= 0) & (~own | self.assumed.follow)
+        contrary = np.isin(self.facts.accesses.visit_cell[later - self.facts.cells], self.assumed.contrary)
+        ordered = (before >= 0) & (~own | (self.assumed.follow & ~contrary))
         ordered[ordered] &= self.since[before[ordered]] < NEVER
         self._add(
             before[ordered], writer[ordered], Why.WW, at[ordered], by[ordered], grows[ordered],

@@ -8,9 +8,9 @@ does not go back: where nothing may be next, no order is found. Does not know wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
+from sql_semantics.records import dataclass
 from troubadour.order.objects.arrays import Ints, Links, Rows
 
 Token = int

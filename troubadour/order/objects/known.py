@@ -7,11 +7,11 @@ them). Does not know how answers are read, nor what follows from a circle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 
+from sql_semantics.records import dataclass, replace
 from troubadour.facts.objects.accesses import NEVER, Flags, Ints, column, heads, ranks, spans
 from troubadour.facts.objects.facts import BLIND, Facts
 from troubadour.isolation.levels import LEVELS, Level, Scope, Visible
@@ -164,8 +164,9 @@ class _Maker:
         if len(others):
             head = successor[known.earlier[others]]
             both = np.maximum(weight[others], weight[head])
-            # each read the version that the other follows
-            self.add(later_txn[others], self.commit(later_txn[head]), both, Why.RW, known.at[others])
+            # each read the version that the other follows, or appended to it, as another one's answer shows
+            shows = np.where(known.by[others] == later_txn[others], -1, known.by[others])
+            self.add(later_txn[others], self.commit(later_txn[head]), both, Why.RW, known.at[others], shows)
             target = (
                 later_txn[others] if self.level.write_conflict or not self.split else self.commit(later_txn[others])
             )

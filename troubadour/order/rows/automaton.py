@@ -10,9 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
+from sql_semantics.records import dataclass, field
 from sql_semantics.view import Row
 from troubadour.facts.rows.local import Does, Untold
 from troubadour.facts.rows.programs import RowPrograms, Step
@@ -40,10 +41,11 @@ class Vague(Enum):
 
 Version = Row | Vague | None
 Entry = Share | Vague
+Made = tuple[Version, tuple[tuple[int, Entry], ...], bool]
+"""The version that is left, by statement what the row has in its answer, and whether the row was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(NamedTuple):
     """Writer number `writer` commits where `before` are: the version becomes another. `shares`: by statement what the
     row has in its answer (None: its answers are not asked for). `touches`: it wrote the row."""
 
@@ -53,6 +55,11 @@ class Transition:
     new: Version
     shares: tuple[tuple[int, Entry], ...] | None
     touches: bool
+
+    @property
+    def blurs(self) -> bool:
+        """Whether nothing is known of the row before it nor after: it may as well have left it alone."""
+        return self.old is Vague.VERSION and self.new is Vague.VERSION
 
 
 class NoWay(Exception):
@@ -76,7 +83,12 @@ class RowStates:
     states: dict[int, set[Version]] | None = None
     by_writer: dict[int, list[Transition]] = field(default_factory=dict)
     built: int = 0
+    looked_at: object = None
     signature: object = None
+    views: dict[tuple[int, int], frozenset[Version]] = field(default_factory=dict)
+    """Of the states as they are, the versions at a moment, by the writers before it and those after it."""
+    made: dict[tuple[int, Version], list[Made]] = field(default_factory=dict)
+    """What a writer makes of a version, by both."""
     number: dict[int, int] = field(default_factory=dict)
     windows: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     certain: int = 0
@@ -106,6 +118,14 @@ class RowStates:
         return found
 
 
+def _between(states: Mapping[int, set[Version]], before: int, after: int) -> Iterator[tuple[int, Version]]:
+    """The states that have the writers `before` and none of those `after`."""
+    for mask, versions in states.items():
+        if not before & ~mask and not mask & after:
+            for version in versions:
+                yield mask, version
+
+
 class Automata:
     """Makes the states of rows."""
 
@@ -125,21 +145,23 @@ class Automata:
         """The states that a row may be in at an event, none of them after the writers `but` (bits)."""
         assert row.states is not None
         before, after = self.sides(row, event)
-        after |= but
-        for mask, versions in row.states.items():
-            if not before & ~mask and not mask & after:
-                for version in versions:
-                    yield mask, version
+        return _between(row.states, before, after | but)
 
     def build(self, row: RowStates) -> bool:
         """Make a row's states anew; whether anything may have changed. Raises NoWay."""
         writers = row.writers
         count = len(writers)
-        commit = self._events.commit
+        commit, snapshot, graph = self._events.commit, self._events.snapshot, self._events.graph
+        refused = sum(map(len, row.forbidden.values()))
+        order = [(graph.before[commit[i]], graph.before[snapshot[i]], graph.after[snapshot[i]]) for i in writers]
+        looked_at = order, row.built, refused
+        if looked_at == row.looked_at:
+            return False
+        row.looked_at = looked_at
         required = [self.sides(row, commit[item])[0] for item in writers]
         views = [self._views(row, item) for item in writers]
         barred = [self._barred(row, item) for item in writers]
-        signature = required, views, barred, sum(map(len, row.forbidden.values()))
+        signature = required, views, barred, refused
         if signature == row.signature:
             return False
         row.signature = signature
@@ -149,7 +171,7 @@ class Automata:
         total, limit = 0, LIMIT + PER_WRITER * count
         known: dict[tuple[int, Version], list[Transition]] = {}
         met = {row.initial}
-        apart = not (self._model.whole or self._model.acts or self._model.versions)
+        apart = self._model.follows_values
         for _ in range(count):
             # a snapshot is one of the states that were there before
             met.update(*layer.values())
@@ -169,7 +191,7 @@ class Automata:
                             ways = list(self._ways(row, place, version, views[place]))
                             known[place, version] = ways
                         for way in ways:
-                            if way.touches and version is not None and mask & barred[place]:
+                            if way.touches and isinstance(version, tuple) and mask & barred[place]:
                                 continue
                             taken.append(Transition(mask, version, place, way.new, way.shares, way.touches))
                             following[mask | 1 << place].add(way.new)
@@ -178,7 +200,7 @@ class Automata:
             self._budget.left()
             if total > limit:
                 was = row.states is not None
-                row.states, row.by_writer = None, {}
+                row.states, row.views, row.by_writer = None, {}, {}
                 row.built += was
                 return was
             if not following:
@@ -203,7 +225,7 @@ class Automata:
                     before[one.before].add(one.old)
             states.update(before)
             good = before
-        row.states = states
+        row.states, row.views = states, {}
         row.by_writer = defaultdict(list)
         for one in kept:
             row.by_writer[one.writer].append(one)
@@ -214,8 +236,12 @@ class Automata:
         model = self._model
         if model.whole or model.acts or row.states is None or item in row.vague:
             return None
-        own = 1 << row.number[item]
-        return frozenset(version for _, version in self.at(row, self._events.snapshot[item], own))
+        before, after = self.sides(row, self._events.snapshot[item])
+        key = before, after | 1 << row.number[item]
+        found = row.views.get(key)
+        if found is None:
+            found = row.views[key] = frozenset(version for _, version in _between(row.states, *key))
+        return found
 
     def window(self, row: RowStates, item: int, statement: int) -> Iterator[Version]:
         """The versions that a row may have had while a statement ran that writes or locks."""
@@ -255,7 +281,7 @@ class Automata:
         bits = 0
         for place, item in enumerate(row.writers):
             sure = item not in row.vague and item not in row.optional
-            if sure and all(one.touches for one in row.by_writer.get(place, ())):
+            if sure and all(one.touches and not one.blurs for one in row.by_writer.get(place, ())):
                 bits |= 1 << place
         return bits
 
@@ -266,7 +292,8 @@ class Automata:
         certain = row.certain
         graph, commit = self._events.graph, self._events.commit
         places = [place for place in range(len(row.writers)) if certain >> place & 1]
-        updating = [place for place in places if all(one.old is not None for one in row.by_writer[place])]
+        # over a row that is deleted, as one of which nothing is known may be, a new one is inserted
+        updating = [place for place in places if all(isinstance(one.old, tuple) for one in row.by_writer[place])]
         for second in updating:
             for first in places:
                 if first != second and graph.precedes(commit[row.writers[first]], commit[row.writers[second]]):
@@ -306,15 +333,15 @@ class Automata:
             return
         if item in row.optional:
             yield way(version, None, False)
-        found: dict[tuple[Version, tuple[tuple[int, Entry], ...], bool], None] = {}
+        found: dict[Made, None] = {}
         if self._model.acts:
-            for new, shares, touches in self._acted(row.steps[item], version):
+            only = row.initial is None and row.writers == [item]
+            for new, shares, touches in self._acted(row.steps[item], version, only=only):
                 found[new, shares, touches] = None
         elif self._model.whole:
-            for new, shares, touches in self._followed(row.steps[item], version):
-                found[new, shares, touches] = None
+            found.update(dict.fromkeys(self._followed(row, item, version)))
         else:
-            self._at_snapshot(row.steps[item], version, views, found)
+            self._at_snapshot(row, item, version, views, found)
         for new, shares, touches in found:
             if item in row.optional:
                 yield way(new, None, False)
@@ -323,35 +350,32 @@ class Automata:
 
     def _at_snapshot(
         self,
-        steps: list[Step],
+        row: RowStates,
+        item: int,
         version: Version,
         views: frozenset[Version] | None,
-        found: dict[tuple[Version, tuple[tuple[int, Entry], ...], bool], None],
+        found: dict[Made, None],
     ) -> None:
         """A snapshot that has the version where it is changed, and that is as it is where the row is left alone."""
-        for new, shares, touches in self._followed(steps, version):
-            changes = touches if self._model.versions else new != version or new is Vague.VERSION
-            if not changes:
-                continue
-            if version is None:
-                # what its snapshot had there may have been deleted since
-                exact = views is not None and views <= {None}
-                entries = shares if exact else tuple((n, Vague.SHARE) for n, _ in shares)
-                found[new, entries, True] = None
-            elif views is None or version in views or version is Vague.VERSION or Vague.VERSION in views:
-                found[new, shares, True] = None
+        steps = row.steps[item]
+        untold = tuple(dict.fromkeys((step.statement, Vague.SHARE) for step in steps if step.told.something))
+        if version is None and (views is None or not views <= {None}):
+            found.update(dict.fromkeys((new, untold, True) for new in self._inserted_anew(steps)))
+        elif version in (None, Vague.VERSION) or views is None or version in views or Vague.VERSION in views:
+            for new, shares, touches in self._followed(row, item, version):
+                if touches if self._model.versions else new != version or new is Vague.VERSION:
+                    found[new, shares, True] = None
         if self._model.versions and any(step.writes and not step.fits(NOTHING) for step in steps):
             return
         later = {step.statement for step in steps if step.part.conditional}
         # a row that its snapshot does not have may have been in its way
         blocked = bool(later) and all(step.part.conditional for step in steps if step.writes)
         if views is None or blocked:
-            untold = dict.fromkeys((step.statement, Vague.SHARE) for step in steps if step.told.something)
-            found[version, tuple(untold), False] = None
+            found[version, untold, False] = None
         if views is None:
             return
         for view in views:
-            for new, shares, touches in self._followed(steps, view):
+            for new, shares, touches in self._followed(row, item, view):
                 changes = touches if self._model.versions else new != view
                 if not changes or new is Vague.VERSION:
                     # where values are compared, what a write leaves as its snapshot has it is written all the same
@@ -359,10 +383,22 @@ class Automata:
                     told = tuple((n, Vague.SHARE if n in later else share) for n, share in shares)
                     found[view if writes else version, told, False] = None
 
-    def _followed(
-        self, steps: list[Step], version: Version
-    ) -> Iterator[tuple[Version, tuple[tuple[int, Entry], ...], bool]]:
-        """All steps in turn on one version and what they make of it; nothing where they would fail."""
+    def _inserted_anew(self, steps: list[Step]) -> set[Version]:
+        """What is left where the row that a snapshot may have is deleted since. An insert meets none; what the same
+        transaction reads is the old row, perhaps beside its own."""
+        writing = [step for step in steps if step.writes]
+        if not self._model.versions and any(step.part.does is not Does.INSERTS for step in writing):
+            return {Vague.VERSION}
+        return {new for new, _, touches in self._make(writing, None) if touches}
+
+    def _followed(self, row: RowStates, item: int, version: Version) -> list[Made]:
+        """All steps of a writer in turn on one version and what they make of it; nothing where they would fail."""
+        found = row.made.get((item, version))
+        if found is None:
+            found = row.made[item, version] = self._make(row.steps[item], version)
+        return found
+
+    def _make(self, steps: list[Step], version: Version) -> list[Made]:
         ways: list[tuple[Version, dict[int, Entry], bool]] = [(version, {}, False)]
         for step in steps:
             following: list[tuple[Version, dict[int, Entry], bool]] = []
@@ -373,8 +409,7 @@ class Automata:
                     wrote = not isinstance(share, tuple) or share[0] > 0 or after != current or after is Vague.VERSION
                     following.append((after, self._with(shares, step, share), touched or (step.writes and wrote)))
             ways = following
-        for after, shares, touched in ways:
-            yield after, tuple(shares.items()), touched
+        return [(after, tuple(shares.items()), touched) for after, shares, touched in ways]
 
     def _with(self, shares: dict[int, Entry], step: Step, share: Entry) -> dict[int, Entry]:
         """Shares with one more."""
@@ -385,6 +420,8 @@ class Automata:
 
     def stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
         """What a step may make of a version, each with the row's share in its answer: nothing where it would fail."""
+        if step.part.blurs and step.part.does is Does.INSERTS:
+            return [(Vague.VERSION, Vague.SHARE), (version, NOTHING)]
         found = self._stepped(step, version)
         if step.part.blurs:
             # what is set is not told
@@ -408,10 +445,11 @@ class Automata:
         return [(effect.after, (effect.affected, effect.shown))]
 
     def _acted(
-        self, steps: list[Step], version: Version
+        self, steps: list[Step], version: Version, *, only: bool
     ) -> Iterator[tuple[Version, tuple[tuple[int, Entry], ...], bool]]:
         """Steps in turn, those that write or lock on the newest version, which stays from the first that meets it on;
-        before that a statement may as well have met another one, and passed the row over."""
+        before that a statement may as well have met another one, and passed the row over. `only`: no other transaction
+        has, or may have, left a row of that key."""
         ways: list[tuple[Version, dict[int, Entry], bool, bool]] = [(version, {}, False, False)]
         for step in steps:
             following: list[tuple[Version, dict[int, Entry], bool, bool]] = []
@@ -419,7 +457,7 @@ class Automata:
                 if step.part.does is Does.READS and not changed:
                     following.append((current, self._with(shares, step, Vague.VIEW), held, changed))
                     continue
-                if step.part.does is Does.READS and version is None:
+                if step.part.does is Does.READS and version is None and not only:
                     # beside its own row its view may have an older one of that key, which is deleted
                     following.append((current, self._with(shares, step, Vague.SHARE), held, changed))
                     continue

@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from sql_semantics.records import dataclass, field, replace
 from troubadour.facts.sql.events import Moment, ViewClocks, clocks, view_moment
 from troubadour.isolation.levels import Conflict, Level, Scope, Visible
 from troubadour.isolation.times import Times
@@ -31,6 +31,11 @@ class Model:
     acts: bool
     views: bool
     versions: bool
+
+    @property
+    def follows_values(self) -> bool:
+        """Whether all reads are of one snapshot, and a write that leaves a row as that has it is none."""
+        return not (self.whole or self.acts or self.views or self.versions)
 
 
 def model_of(problem: Problem) -> Model | None:

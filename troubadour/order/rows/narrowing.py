@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable
-from dataclasses import dataclass
 from decimal import Decimal
 from math import inf
 
+from sql_semantics.records import dataclass
 from troubadour.facts.rows.told import Counted, Share, Summed, Told
 
 SUMS = 20_000

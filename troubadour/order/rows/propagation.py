@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass
 from sql_semantics.view import Row
 from troubadour.facts.rows.local import Does
 from troubadour.facts.rows.programs import RowPrograms, Step, WholeQuery
 from troubadour.facts.rows.tables import Key
-from troubadour.facts.rows.told import NOTHING, Share, Told
+from troubadour.facts.rows.told import NOTHING, Counted, Share, Told
 from troubadour.facts.sql.effects import Account, Accounts
 from troubadour.order.graph import ones
 from troubadour.order.history import applies, history_of, rules_of
@@ -117,7 +117,9 @@ class Rows:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.model: Model | None = model_of(problem)
-        self.programs = RowPrograms(problem, strict=self.model is not None and not self.model.views)
+        strict = self.model is not None and not self.model.views
+        newer = self.model is not None and self.model.follows_values
+        self.programs = RowPrograms(problem, strict=strict, newer=newer)
         self.items = sorted([*problem.committed, *problem.unknown])
         self._accounts: Accounts | None = None
 
@@ -392,6 +394,8 @@ class _Propagation:
         for number, (row, steps) in enumerate(touched):
             found = self._shares(reader, row, steps, event)
             if found is None:
+                found = self._shown_at(reader, row)
+            if found is None:
                 loose = True
                 seen.append((row, []))
                 continue
@@ -469,12 +473,20 @@ class _Propagation:
                 ]
                 row.forbidden[reader.answer] |= gone
                 changed = changed or bool(gone)
-            if not blocked:
+            if not blocked and not self._wrote_before(reader, row):
                 shown = [self._automata.stepped(asked, version) for version in self._at_asking(reader, row)]
                 blocked = bool(shown) and all(
                     len(one) == 1 and isinstance(one[0][1], tuple) and one[0][1][1] is not None for one in shown
                 )
         return changed
+
+    def _wrote_before(self, reader: _Reader, row: RowStates) -> bool:
+        """Whether an earlier statement of the same transaction may have changed the row, or left it otherwise."""
+        if reader.item not in row.number:
+            return False
+        return reader.item in row.vague or any(
+            step.writes and step.statement < reader.statement for step in row.steps[reader.item]
+        )
 
     def _picks_none(self, reader: _Reader, step: Step, asked: Step) -> bool:
         """Nothing was changed: if whatever may have been asked for would have been, nothing can have been."""
@@ -577,6 +589,29 @@ class _Propagation:
                 return None
             result.update(dict.fromkeys(found))
         return list(result)
+
+    def _shown_at(self, reader: _Reader, row: RowStates) -> list[tuple[int | None, Share]] | None:
+        """The shares that a row of which nothing is told may have by its key alone; None where it may have any."""
+        step = reader.steps[0]
+        if len(reader.steps) > 1 or not step.part.keyed or step.part.does is not Does.READS:
+            return None
+        if reader.item in row.number:
+            # beside its own row its view may have an older one of that key
+            return None
+        match reader.told.counted:
+            case [Counted(other=0, what="row", low=low)]:
+                pass
+            case _:
+                return None
+        found: list[tuple[int | None, Share]] = [(None, NOTHING)]
+        for shown in low:
+            assert isinstance(shown, tuple)
+            place = self._programs.tables.place(tuple([shown[column] for column in step.part.keyed]))
+            if place is None:
+                return None
+            if place == row.place:
+                found.append((None, (0, shown)))
+        return found
 
     def _at(self, step: Step, states: Iterable[tuple[int, Version]]) -> list[tuple[int | None, Share]] | None:
         found: dict[tuple[int | None, Share], None] = {}

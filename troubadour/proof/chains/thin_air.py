@@ -7,8 +7,7 @@ not know how it was found that nothing explains the read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from sql_semantics.records import dataclass
 from troubadour.facts.sql.effects import Accounts, Known, Unknown, may_agree
 from troubadour.isolation.times import sent_after, was_there
 from troubadour.model.account import Edge

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
 import msgspec
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass, field
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.free.values import json_of

@@ -9,10 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass
 from troubadour.isolation.times import sent_after
 from troubadour.problem.budget import FEW, LONGER, SECOND, SEVERAL, SOME, THOUSANDS, OutOfUnits
 from troubadour.problem.orders import is_allowed

@@ -13,11 +13,11 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import Call
 from sql_semantics.ir.walks.effects import touched_tables
+from sql_semantics.records import dataclass
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, either_way, metered, neg
 from troubadour.isolation.levels import Scope, Visible
 from troubadour.problem.budget import BRIEFLY, HUNDREDS, MANY, MOST, Budget

@@ -8,9 +8,9 @@ places of an order, and at most one of them writes. Does not know which orders a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass
 from sql_semantics.terms import FALSE, Guard, Scalar, atom, conj, is_concrete, neg
 from troubadour.execution.initial.unknowns import unknown_value
 from troubadour.execution.states.history import Guarded, RowHistory, WriteMap, alternatives_of

@@ -8,10 +8,10 @@ row's last writers wrote, in whatever order. Does not know other explanations, n
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 
+from sql_semantics.records import dataclass
 from troubadour.execution.states.history import Guarded
 from troubadour.model import verdict
 from troubadour.model.log import Log, ObservedRows, Transaction

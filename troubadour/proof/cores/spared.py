@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass, field
 from sql_semantics.terms.numbers import is_number
 from sql_semantics.values.types import INTEGER_KINDS, Value
 from sql_semantics.view import Row

@@ -8,10 +8,10 @@ none of these mends may still be explained by an order further away, which the c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope
@@ -19,7 +19,7 @@ from troubadour.isolation.times import sent_after
 from troubadour.problem.budget import FEW, HUNDREDS, LONGER, MANY, SEVERAL, SOME, THOUSANDS
 from troubadour.problem.orders import may_have_seen
 from troubadour.problem.problem import OutOfTime
-from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
+from troubadour.search.repair.moves.pull_forward import defer, defer_anew, separate_ahead
 from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import swap_seen
@@ -91,6 +91,12 @@ MOVES: tuple[Move, ...] = (
         brief=True,
     ),
     Move("one read anew", lambda case: revise(case.frontier, case.item), brief=True),
+    Move(
+        "pull forward, one read anew",
+        lambda case: defer_anew(case.frontier, case.item, case.near),
+        lambda case: not case.symbolic,
+        brief=True,
+    ),
     Move("statements read anew", lambda case: reread(case.frontier, case.item), lambda case: case.own_states),
     Move("any state", lambda case: _place_anywhere(case.frontier, case.item), lambda case: case.thorough),
     Move(

@@ -1,4 +1,4 @@
-"""The transactions placed so far and who may come next.
+"""The transactions placed so far and those that may come next.
 
 Does not know what to try when one fails.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.states.history import WriteMap
 from troubadour.isolation.levels import Scope

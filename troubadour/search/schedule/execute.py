@@ -5,9 +5,8 @@ Does not know which states the view reads, nor whether the writes may be placed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import Value
 from troubadour.execution.free.tagged import Key
 from troubadour.execution.free.values import bindings, told_whatever_was_read

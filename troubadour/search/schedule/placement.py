@@ -6,8 +6,8 @@ Does not know how a run goes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import Choices, Execution
@@ -49,7 +49,7 @@ class Looks:
 @dataclass(slots=True)
 class Placement:
     """A placed transaction, the reads that it took (`choices` None: placed symbolically), the values that the DBMS
-    chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed. `ways`:
+    chose for it, by address, and which it needs to see (None: that is open), kept where sets are to be closed. `ways`:
     the DBMS had several to go. `since`, of one that wrote nothing: the lowest state from which on, up to those of the
     choices, it reads and its constraints meet the same. `looks`, where each row read may be of a state of its own, of
     the latest ones: what it looked at; `cuts`: which of the newest versions its queries did not take, where it takes

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING
 
-from sql_semantics.ir.walks.effects import looks_once, meets_twice
+from sql_semantics.ir.walks.effects import looks_once
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.free.tagged import Address
 from troubadour.execution.states.history import Guarded, RowHistory
@@ -38,10 +38,10 @@ MET_TWICE = "it may have met a row in two versions"
 
 def candidates_for(trace: Trace, item: int, *, all_readings: bool = False, oldest: int = 0) -> Iterator[Candidate]:
     """Runs on the states of the horizon, newest first, one per distinct footprint; at row scope then single rows
-    from older states, up to a bound (with `all_readings`: TooManyRuns beyond it). Each of them is followed by those
-    that go other ways where the DBMS had several. Snapshots, and states of single rows, before `oldest` are left
-    out."""
-    several = trace.problem.levels[item].scope is not Scope.STATEMENT and not trace.problem.closes
+    from older states, up to a bound (with `all_readings`: TooManyRuns beyond it). Each is followed by those that go
+    other ways where the DBMS had several, unless statements have states of their own. None reads before `oldest`."""
+    apart = trace.problem.levels[item].scope is Scope.STATEMENT and len(set(trace.horizon(item))) > 1
+    several = not apart and not trace.problem.closes
     for candidate in _readings(trace, item, all_readings, oldest):
         yield candidate
         if any(count > 1 for _, count in candidate.view.picked.values()):
@@ -319,10 +319,10 @@ def _row_candidates(
 def _note_two_versions(trace: Trace, item: int, view: ConcreteView, masks: list[frozenset[int]]) -> None:
     """Readings take each row once for each execution; a statement that acts on the newest rows and reads the same ones
     by itself may meet one in two versions. Where one has several, the readings are not all that a DBMS may do."""
-    statements, catalog = trace.problem.prepared(item).statements, trace.problem.library.catalog
+    statements = trace.problem.prepared(item).statements
     for statement, _, row in view.reads:
         program = statements[statement].program
-        if program is None or not row.positions or not meets_twice(program.statement, catalog):
+        if program is None or not row.positions or not program.meets_twice():
             continue
         if _older(row, row.positions[-1], masks[statement], trace.problem.oldest(len(trace))) is not None:
             trace.problem.free.choices[item] = MET_TWICE

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass, field
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.free.tagged import Address
 from troubadour.execution.given import Given

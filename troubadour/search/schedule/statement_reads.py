@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
+from sql_semantics.records import dataclass, field
 from troubadour.execution.free.choices import Choices, Execution
 from troubadour.execution.states.history import RowHistory
 from troubadour.execution.states.state_map import StateMap

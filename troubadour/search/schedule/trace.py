@@ -269,7 +269,7 @@ class Trace:
         return run_on(self, item, choices, low, masked, tolerant=tolerant)
 
     def place_symbolic(self, item: int, needs: Needs | None = NOTHING) -> None:
-        """Note a placement whose states and times an encoder has appended; `needs` None: whom it sees is open."""
+        """Note a placement whose states and times an encoder has appended; `needs` None: which it sees is open."""
         self.placements.append(Placement(item, None, needs=needs))
 
     def keep(self, candidate: Candidate, writes: WriteMap | None = None) -> None:

@@ -8,9 +8,9 @@ Does not know how sets are encoded for the solver.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sql_semantics.records import dataclass
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.states.history import RowHistory
 from troubadour.execution.views.concrete import ConcreteView

@@ -8,9 +8,9 @@ too, and so on, until nothing unknown is used or everything is kept. Does not kn
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass, field
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.initial.discovery import InitialRows
 from troubadour.execution.states.history import RowHistory
@@ -52,8 +52,9 @@ class Unresolved(Exception):
 
 
 def relax(problem: Problem, order: Sequence[int], kept: Collection[int]) -> tuple[Answer, Encoder]:
-    """Decide an order with only `kept` kept, on a fresh solver. Raises Unsupported and OutOfTime."""
-    encoder = Encoder(Trace(problem), Session())
+    """Decide an order with only `kept` kept, on a fresh solver. Where all are, a query that cannot run on symbolic rows
+    says nothing. Raises Unsupported and OutOfTime."""
+    encoder = Encoder(Trace(problem), Session(), lenient=all(item in kept for item in order))
     for item in order:
         problem.budget.left()
         if item in kept:

@@ -5,8 +5,7 @@ Does not know which of them are asserted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from sql_semantics.records import dataclass, field
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, disj, neg
 from troubadour.execution.states.history import RowHistory, SymbolicRow, WriteMap, alternatives_of
 from troubadour.execution.views.guarded import GuardedStates, ReadId, Sees

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.ir.walks.effects import looks_again, looks_once, meets_twice
 from sql_semantics.terms import (
     FALSE,
@@ -65,10 +66,12 @@ class Encoder:
     """Places transactions into a trace symbolically and asserts what they observed.
 
     All raises of Unsupported carry the statement. `session` may be shared by several encoders as long as their
-    literals differ.
+    literals differ. `lenient`: a query that cannot run on symbolic rows says nothing, instead of refusing all: what
+    is contradictory without its answer is so with it.
     """
 
-    def __init__(self, trace: Trace, session: Session) -> None:
+    def __init__(self, trace: Trace, session: Session, *, lenient: bool = False) -> None:
+        self._lenient = lenient
         self.trace = trace
         self.problem = trace.problem
         self.session = session
@@ -299,7 +302,12 @@ class Encoder:
 
     def _statements(self, item: int, view: GuardedStates) -> Iterator[Guard]:
         for statement in self.problem.prepared(item).statements:
-            yield from self.answers.guards(item, statement, view)
+            try:
+                yield from self.answers.guards(item, statement, view)
+            except Unsupported:
+                program = statement.program
+                if not self._lenient or self.problem.levels[item].acts or program is None or not program.read_only:
+                    raise
 
     def _version_order(self, item: int, writes: WriteMap) -> Iterator[Guard]:
         """``order: exact``: no row's versions against commit order, where places do not see to that."""

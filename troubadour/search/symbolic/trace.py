@@ -2,15 +2,15 @@
 
 Used where H4 is off, and where a log tells little. Transactions whose writes have one possible value are placed
 concretely; the others are encoded, first with a window of newest states (H2), and what the solver finds to have one
-value left becomes it (H3). With H4 what lies further back takes the strongest reading that is left, until somebody is
+value left becomes it (H3). With H4 what lies further back takes the strongest reading that is left, until one is
 not explained (`search.symbolic.reopening`). Does not know which transaction ought to come next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from sql_semantics.terms import TRUE, Guard, atom, conj, evaluate, evaluate_guard, items_of, neg
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.initial.discovery import InitialRows
@@ -162,7 +162,7 @@ class SymbolicTrace(Trace):
                 if super().place(one.item, choices) is None:
                     return
             except (OpenRead, TooManySets):
-                # what it looks at is open, or whom others see
+                # what it looks at is open, or what others see
                 pass
         self.guessed.discard(one.item)
         self.encoder.keep(one.item, window=self.window(one.item))

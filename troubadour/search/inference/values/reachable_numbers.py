@@ -25,7 +25,7 @@ from troubadour.search.inference.values.seen_numbers import SeenNumbers, linear
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
 
-NOBODY = -1
+NONE_YET = -1
 """Stands for the item whose observations are looked at, before one is."""
 
 Address = tuple[str, object, int]
@@ -37,7 +37,7 @@ class ReachableNumbers(AbstractEncoder):
     def __init__(self, problem: Problem, others: Sequence[int], opened: Collection[int] = ()) -> None:
         """`opened`: those of the others that may write anything to the rows that they write. Raises Unsupported where
         what the others may write is not known."""
-        super().__init__(Trace(problem), NOBODY)
+        super().__init__(Trace(problem), NONE_YET)
         # a row may come to hold what no version here says; its key stays
         self.trace.states.find_by_keys_only(only=True)
         self._opened = opened

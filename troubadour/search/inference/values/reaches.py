@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 from sql_semantics.ir.schema import TableColumn
+from sql_semantics.records import dataclass, field
 from sql_semantics.terms import TRUE, Cases, Leaf, Scalar, atom, unknown
 from sql_semantics.terms.numbers import is_number
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType

@@ -8,11 +8,11 @@ Does not know how it is known what rows can have had.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Protocol
 
+from sql_semantics.records import dataclass
 from sql_semantics.terms import Guard, Leaf, Term
 from sql_semantics.terms.numbers import is_number
 from troubadour.execution.states.history import RowHistory
@@ -73,21 +73,26 @@ class SeenNumbers:
         """Whether no numbers that rows may have had make a guard true."""
         return self._refuting(guard) is not None
 
-    def _refuting(self, guard: Guard) -> frozenset[RowHistory] | None:
-        """The rows of which no numbers make a guard true; None where some may."""
+    def _refuting(self, guard: Guard, known: Refuting | None = None) -> frozenset[RowHistory] | None:
+        """The rows of which no numbers make a guard true; None where some may. `known`: of parts that were looked at:
+        one may stand in a guard time and again."""
+        known = {} if known is None else known
+        if guard in known:
+            return known[guard]
+        found: frozenset[RowHistory] | None = None
         match guard.kind:
             case "false":
-                return self._met
+                found = self._met
             case "and":
-                found = [rows for rows in map(self._refuting, guard.args) if rows is not None]
-                return min(found, key=len, default=None)
+                parts = [self._refuting(part, known) for part in guard.args]
+                found = min((rows for rows in parts if rows is not None), key=len, default=None)
             case "or":
-                parts = [self._refuting(part) for part in guard.args]
-                known = [rows for rows in parts if rows is not None]
-                return frozenset().union(*known) if len(known) == len(parts) else None
+                parts = [self._refuting(part, known) for part in guard.args]
+                found = None if None in parts else frozenset().union(*(rows for rows in parts if rows is not None))
             case "cmp" if guard.args[0] == "=" and self._unequal(guard.args[1], guard.args[2]):
-                return self._rows_in(guard.args[1], guard.args[2])
-        return None
+                found = self._rows_in(guard.args[1], guard.args[2])
+        known[guard] = found
+        return found
 
     def _rows_in(self, left: Leaf, right: Leaf) -> frozenset[RowHistory]:
         terms = [term for ways, _ in linear(left, right) or () for term, _ in ways]
@@ -126,6 +131,8 @@ class SeenNumbers:
         return self.numbers.found.read.get(term.args[0]) if term.op == "var" else None
 
 
+Refuting = dict[Guard, frozenset[RowHistory] | None]
+"""By guard the rows of which no numbers make it true; None where some may."""
 Linear = tuple[list[tuple[Term, int]], Decimal]
 """Unknowns with their signs, and the number that they come to."""
 

@@ -7,8 +7,9 @@ they reach is kept. Does not know rows, nor transactions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
+
+from sql_semantics.records import dataclass
 
 WIDEST = 1 << 23
 """Sums that are told apart one by one; of more only interval and stride are known."""

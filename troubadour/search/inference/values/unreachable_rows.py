@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.ir.expressions import Column as Expression
 from sql_semantics.ir.queries import BaseTable, Select
+from sql_semantics.records import dataclass
 from sql_semantics.terms.numbers import is_number
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 from sql_semantics.view import Row

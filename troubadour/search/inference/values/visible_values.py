@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Statement
 from sql_semantics.ir.walks.effects import changes_of, written_tables
+from sql_semantics.records import dataclass, field
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, alternatives_of
 from troubadour.execution.views.abstract import Summaries, ValueSet

@@ -9,9 +9,9 @@ them are placed again. Does not know which of several readings is the likelier o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 
+from sql_semantics.records import dataclass
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.problem.budget import FEW, HUNDREDS, MANY, SEVERAL, SOME
 from troubadour.problem.problem import Problem
@@ -68,7 +68,7 @@ def _reread(
         taken[:0] = frontier.truncate(position - 1)
         tail = [*(one.item for one in taken[1:]), item]
         tried = False
-        for reading in _other_readings(runs(taken[0].item), taken[0].writes):
+        for reading in other_readings(runs(taken[0].item), taken[0].writes):
             if not concerns((*taken[0].writes, *reading.view.writes())):
                 continue
             frontier.keep(reading)
@@ -110,7 +110,7 @@ def _placed_in_turn(frontier: Frontier, items: list[int], left: list[int]) -> bo
     if frontier.misplaced(items[0]) is not None:
         return False
     length = len(frontier.trace)
-    for candidate in list(_other_readings(frontier.trace.candidates(items[0]), None)):
+    for candidate in list(other_readings(frontier.trace.candidates(items[0]), None)):
         left[0] -= 1
         if left[0] < 0:
             break
@@ -151,18 +151,18 @@ def _writers_of(frontier: Frontier, item: int) -> list[int]:
     return [
         position
         for position in range(newest, max(0, newest - SOME), -1)
-        if (trace.placements[position - 1].ways or _is_free(problem, trace.placements[position - 1].item))
+        if (trace.placements[position - 1].ways or is_free(problem, trace.placements[position - 1].item))
         and looked_at.meets(trace.states.written_at(position))
     ]
 
 
-def _is_free(problem: Problem, item: int) -> bool:
+def is_free(problem: Problem, item: int) -> bool:
     """Whether times and the order leave open which states it read."""
     level = problem.levels[item]
     return level.own_states or not level.horizon.latest
 
 
-def _other_readings(candidates: Iterator[Candidate], wrote: Mapping[RowHistory, Version] | None) -> Iterator[Candidate]:
+def other_readings(candidates: Iterator[Candidate], wrote: Mapping[RowHistory, Version] | None) -> Iterator[Candidate]:
     """Of the first candidates for an item to be placed next those that explain it, one for each write map but what it
     `wrote` before (None: nothing is known of that)."""
     known = set() if wrote is None else {content(wrote)}

@@ -9,9 +9,9 @@ not know why the order was wrong.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from sql_semantics.records import dataclass
 from troubadour.execution.free.choices import OpenRead
 from troubadour.isolation.levels import Horizon
 from troubadour.problem.budget import FEW, FEWEST, MANY, SEVERAL, SOME

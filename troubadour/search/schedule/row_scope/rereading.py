@@ -10,8 +10,8 @@ leaves one of these without a reading is given up at once. Does not know which o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope
 from troubadour.problem.budget import SEVERAL, THOUSANDS
