@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass
 from troubadour.coverage.allowing import listed, not_allowed
 from troubadour.coverage.reduced import Reduced, is_exact, whole_log
 from troubadour.coverage.reduction import reduce_log
@@ -21,7 +21,7 @@ from troubadour.model.log import Log
 from troubadour.model.verdict import Coverage, Status, Verdict
 from troubadour.model.witness import GivenUp
 from troubadour.problem.budget import SOME
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 ALIKE = 3
 """Statements of one text that are found out one by one, before all of that text are left out."""
@@ -64,9 +64,10 @@ def audit_covered(log: Log, library: SqlLibrary, policy: Policy, judge: Judge) -
         else:
             verdict = judge(reduced.log, reduced.library, left)
         unmodelled = _unmodelled(verdict)
-        if unmodelled is None or (reduced is not None and left == NO_TIME):
+        whole = unmodelled is None and (reduced is not None or not library.leaves_out)
+        if whole or (reduced is not None and left == NO_TIME):
             break
-        given_up += _alike(unmodelled, given_up, log)
+        given_up += [] if unmodelled is None else _alike(unmodelled, given_up, log)
         reduced = reduce_log(log, library, policy.isolation, given_up, order_recorded=policy.order_recorded)
     if reduced is None:
         reduced = whole_log(log, library)

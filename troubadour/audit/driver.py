@@ -9,15 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass, field, replace
 from sql_semantics.terms import metered
 from troubadour.audit.collector import rarely_collected
 from troubadour.audit.covered import NO_TIME, Policy, audit_covered
-from troubadour.audit.straight import straight
+from troubadour.audit.straight import Tried, in_turn, straight
 from troubadour.audit.told.remarks import with_remarks
 from troubadour.coverage.untold import is_untold
 from troubadour.isolation.levels import snapshots_of
@@ -25,10 +26,14 @@ from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Status, StepCount, Verdict
 from troubadour.model.witness import GivenUp
-from troubadour.problem.budget import LONGER, SECOND, THOROUGHLY, Budget
+from troubadour.problem.budget import LONGER, SECOND, SOME, THOROUGHLY, THOUSANDS, Budget
 from troubadour.problem.heuristics import Heuristics
 from troubadour.replay.newest import Unexplained
 
+if TYPE_CHECKING:
+    from troubadour.audit.serial import Whole
+
+_Asked = TypeVar("_Asked", bound="Verdict | Unexplained | None")
 Progress = Callable[[str, int, int], None]
 """Called with a phase, how much of it is done and how much there is."""
 
@@ -43,7 +48,8 @@ class Options:
     chain of its dependencies. `timeout`: seconds by the clock; `effort`: seconds of an idle machine, counted in units
     of the `budget`, which is shared by all audits that are asked with it and tells what their steps spent. `lead`:
     transactions that are suspected where the search decides nothing. `parts`: of a log that is not decided, parts are
-    asked for that nothing else can have changed."""
+    asked for that nothing else can have changed. `tried`: what a stream of the log came to, for its first audit.
+    `whole`: whether a witness is one of more than these levels, so that it is one of these."""
 
     isolation: str | None = None
     order_recorded: bool = False
@@ -59,6 +65,8 @@ class Options:
     effort: float | None = None
     lead: tuple[TransactionId, ...] = ()
     parts: bool = True
+    tried: Tried | None = None
+    whole: Whole | None = None
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
@@ -190,9 +198,21 @@ def _as_far_as_modelled(
 
 def _serially(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict:
     begun = time.perf_counter()
-    found = _straight(log, library, options, report)
-    if isinstance(found, Unexplained):
-        found = _by_one_state(log, library, options, found)
+    found: Verdict | Unexplained | None
+    if options.tried is not None and options.tried.holds(log, library):
+        found = options.tried.stopped
+    else:
+        found = _straight(log, library, options, report)
+    stopped, ways = (found if isinstance(found, Unexplained) else None), list[str]()
+    found = None if isinstance(found, Unexplained) else found
+    if stopped is not None and not stopped.untimed:
+        ways = [BY_STATE, BY_ROW] if _is_apart(log, stopped.place) else [BY_STATE]
+        found = _by_few(log, library, options, stopped, ways)
+    if found is None:
+        found = _in_turn(log, library, options, report)
+    if found is None and stopped is not None and len(log.transactions) > THOUSANDS:
+        left = (BY_STATE if stopped.untimed else BY_ROW, BY_ROWS)
+        found = _by_few(log, library, options, stopped, [way for way in left if way not in ways])
     if found is not None:
         return msgspec.structs.replace(found, seconds=round(time.perf_counter() - begun, 4))
     if options.timeout is not None:
@@ -201,18 +221,25 @@ def _serially(log: Log, library: SqlLibrary, options: Options, report: Progress)
         return _audit(log, library, options, report)
     from troubadour.audit.serial import audit_serial
 
-    def decide(other: Log, isolation: str | None, timeout: float | None) -> Verdict:
-        return _audit(other, library, replace(options, isolation=isolation, timeout=timeout), report)
+    def decide(other: Log, isolation: str | None, timeout: float | None, whole: Whole | None) -> Verdict:
+        return _audit(other, library, replace(options, isolation=isolation, timeout=timeout, whole=whole), report)
 
     return audit_serial(log, library, options.isolation, options.timeout, decide, order_recorded=options.order_recorded)
 
 
-def _by_one_state(log: Log, library: SqlLibrary, options: Options, stopped: Unexplained) -> Verdict | None:
-    """The violation of a transaction to which one state was left, with its account where that is asked for; None where
-    there is none. What is not decided so is searched."""
+BY_STATE, BY_ROW, BY_ROWS = "one state is left", "one row", "rows that are left"
+"""Ways of deciding that few transactions are a violation, by which these are."""
+
+
+def _by_few(
+    log: Log, library: SqlLibrary, options: Options, stopped: Unexplained, ways: Sequence[str]
+) -> Verdict | None:
+    """The violation of a few transactions which decide it that the newest state does not explain one, with its account
+    where that is asked for; None where there is none. What is not decided so is searched."""
     if options.order_recorded or options.max_staleness is not None:
         return None
-    from troubadour.audit.one_state import refuted_by_one_state
+    from troubadour.audit.one_row import refuted_by_one_row
+    from troubadour.audit.one_state import refuted_by_known_rows, refuted_by_one_state
 
     own = replace(options, lead=(), parts=False, effort=THOROUGHLY)
 
@@ -226,12 +253,29 @@ def _by_one_state(log: Log, library: SqlLibrary, options: Options, stopped: Unex
         return verdict
 
     budget = options.budget
-    within = budget.within(effort=options.effort, seconds=options.timeout)
-    with suppress(OutOfTime), within, budget.step("one state is left") as tally:
-        found = refuted_by_one_state(log, library, options.isolation, stopped, judge)
-        tally.helped += found is not None
-        return found
+    refuters = {BY_STATE: refuted_by_one_state, BY_ROW: refuted_by_one_row, BY_ROWS: refuted_by_known_rows}
+    for name in ways:
+        within = budget.within(effort=options.effort, seconds=options.timeout)
+        with suppress(OutOfTime), within, budget.step(name) as tally:
+            found = refuters[name](log, library, options.isolation, stopped, judge)
+            tally.helped += found is not None
+            if found is not None:
+                return found
     return None
+
+
+def _is_apart(log: Log, place: int) -> bool:
+    """Whether no times say that a transaction ran beside another one near it: then another order is no likely reason
+    for what it read."""
+    one = log.transactions[place]
+    for number in range(max(0, place - SOME), min(len(log.transactions), place + SOME)):
+        other = log.transactions[number]
+        first, second = (other, one) if number < place else (one, other)
+        if number == place or first.returned is None or second.invoked is None:
+            continue
+        if first.clock != second.clock or first.returned > second.invoked:
+            return False
+    return True
 
 
 def stats_of(budget: Budget) -> tuple[StepCount, ...]:
@@ -252,6 +296,35 @@ def _audit(log: Log, library: SqlLibrary, options: Options, report: Progress) ->
 
 def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict | Unexplained | None:
     """What the straight path says; None where that is nothing, or time is up."""
+
+    def ask(progress: Callable[[int], None]) -> Verdict | Unexplained | None:
+        return straight(
+            log,
+            library,
+            options.isolation,
+            order_recorded=options.order_recorded,
+            max_staleness=options.max_staleness,
+            progress=progress,
+        )
+
+    return _without_search("straight", log, options, report, ask)
+
+
+def _in_turn(log: Log, library: SqlLibrary, options: Options, report: Progress) -> Verdict | None:
+    """What replay says that chooses by itself what was read; None where that is nothing, or time is up."""
+    if options.max_staleness is not None:
+        return None
+
+    def ask(progress: Callable[[int], None]) -> Verdict | None:
+        return in_turn(log, library, options.isolation, order_recorded=options.order_recorded, progress=progress)
+
+    return _without_search("in turn", log, options, report, ask)
+
+
+def _without_search(
+    name: str, log: Log, options: Options, report: Progress, ask: Callable[[Callable[[int], None]], _Asked]
+) -> _Asked | None:
+    """What a step comes to that searches nothing; None where it is not taken, or time is up."""
     if not (options.heuristics.straight and options.heuristics.stronger_first):
         return None
     total, budget = len(log.transactions), options.budget
@@ -260,16 +333,9 @@ def _straight(log: Log, library: SqlLibrary, options: Options, report: Progress)
         budget.left()
         report("searching", done, total)
 
-    with budget.within(effort=options.effort, seconds=options.timeout), budget.step("straight") as tally:
+    with budget.within(effort=options.effort, seconds=options.timeout), budget.step(name) as tally:
         try:
-            found = straight(
-                log,
-                library,
-                options.isolation,
-                order_recorded=options.order_recorded,
-                max_staleness=options.max_staleness,
-                progress=looked,
-            )
+            found = ask(looked)
         except OutOfTime:
             return None
         tally.helped += isinstance(found, Verdict)

@@ -16,7 +16,7 @@ from troubadour.model.log import Statement, Transaction
 from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
 from troubadour.problem.budget import FEWEST, THOROUGHLY, THOUSANDS, OutOfUnits
 from troubadour.problem.problem import Heuristics, Problem
-from troubadour.replay import check
+from troubadour.replay.checker import check
 from troubadour.search.executions import Executions, applies, longest
 from troubadour.search.found import Found
 from troubadour.search.schedule.placement import TooManyRuns

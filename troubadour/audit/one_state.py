@@ -1,7 +1,8 @@
-"""A transaction that did not read the one state that is left to it, as nothing overlaps it, nor any before it.
+"""A transaction that did not read the one state that is left to it, as nothing overlaps those before it and few it.
 
-What decides is then a few: the transaction, and those that last wrote what it looked at, from a state before them. An
-execution of the log is one of these, so that their violation is the log's. Does not know how a log is decided.
+What decides is then a few: the transaction, those that overlap it, and those that last wrote what these looked at, from
+a state before them. An execution of the log is one of these, so that their violation is the log's. Does not know how a
+log is decided.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ from sql_semantics.values.types import SqlType, Value
 from troubadour.audit.parts import told_of_whole
 from troubadour.execution.free.values import json_of
 from troubadour.execution.initial.rows import known_rows
+from troubadour.facts.rows.touched import Touching
 from troubadour.facts.sql.effects import Known, Unknown
 from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.isolation.course import Course
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError
 from troubadour.model.values import read_value
 from troubadour.model.verdict import Scope, Status, Verdict
-from troubadour.problem.budget import HUNDREDS, MANY, THOUSANDS
+from troubadour.problem.budget import HUNDREDS, MANY, MOST, SOME, THOUSANDS
 from troubadour.problem.problem import Problem, level_of
 from troubadour.replay.newest import Unexplained
-from troubadour.replay.newest.slice import Slice, slice_before
+from troubadour.replay.newest.slice import Slice, effective, rows_before, slice_before
+
+TAKEN = "the core takes for granted what those before it left"
 
 Judge = Callable[[Log], Verdict]
 """f(log): the verdict on a log."""
@@ -36,48 +40,95 @@ Judge = Callable[[Log], Verdict]
 def refuted_by_one_state(
     log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained, judge: Judge
 ) -> Verdict | None:
-    """A violation where one state is left, and the transaction read something else; None where that is not known."""
-    if stopped.place < HUNDREDS:
-        return None  # few are searched in no time, and more is told of them
-    tables = frozenset(name.lower() for name in library.catalog.tables)
-    course = Course(log, library.dialect.name, tables, lambda one: level_of(one, log, isolation))
-    if not course.is_only(stopped.place):
+    """A violation where one state is left to a transaction, or to few that overlap it, and it read something else; None
+    where that is not known."""
+    window = _window(log, library, isolation, stopped)
+    if window is None:
         return None
     few = sum(1 for table in stopped.rows.tables for _ in islice(stopped.rows.found(table, None, ()), THOUSANDS))
-    part = slice_before(stopped, log, MANY, whole=few < THOUSANDS or library.has_references)
+    whole = few < THOUSANDS or library.has_references
+    part = slice_before(stopped, log, window, MANY, whole=whole)
     sliced = None if part is None else _log_of(part, log, library)
-    if part is None or sliced is None or not _tells_all(part, sliced, library, isolation):
+    if part is None or sliced is None:
+        return None
+    problem = Problem(sliced, library, known_rows(sliced, library), isolation=isolation)
+    if not (whole or part.readers == 1 or _names_its_rows(part, problem)) or not _tells_all(part, problem):
         return None
     verdict = judge(sliced)
     if verdict.status is not Status.VIOLATION or verdict.scope is not Scope.EVERY_ORDER:
         return None
-    if verdict.failing_transaction != log.transactions[stopped.place].id:
+    mine = log.transactions[stopped.place].id
+    if all(verdict.failing_transaction != one.id for one in part.transactions[-part.readers :]):
         return None
     verdict = told_of_whole(log, verdict)
     claim = verdict.claim
-    if claim is None or claim.garbage is None or _is_garbage(log, library, stopped, part, claim.statement):
+    own = verdict.failing_transaction == mine and part.readers == 1
+    if claim is None or claim.garbage is None or (own and _is_garbage(log, library, stopped, part, claim.statement)):
         return verdict
     return msgspec.structs.replace(verdict, claim=msgspec.structs.replace(claim, garbage=None), account=None)
 
 
-def _tells_all(part: Slice, log: Log, library: SqlLibrary, isolation: str | None) -> bool:
-    """Whether the transactions of a part tell by their own answers what the last one met, and nothing hangs on what
+def refuted_by_known_rows(
+    log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained, judge: Judge
+) -> Verdict | None:
+    """A violation of a transaction and of those that overlap it, whatever rows they began with, or else from the rows
+    that those before them left, which its core takes for granted; None where that is not known."""
+    window = _window(log, library, isolation, stopped)
+    rows = None if window is None else rows_before(stopped, log, window)
+    if window is None or rows is None or sum(map(len, rows.values())) > MOST:
+        return None
+    few = effective(log, window)
+    free = msgspec.structs.replace(log.header, initial=(), initial_unknown=tuple(rows))
+    logs = [Log(free, few, log.digest), _log_of(Slice(rows, few, len(few), frozenset(), frozenset()), log, library)]
+    for part, notes in zip(logs, ((), (TAKEN,)), strict=True):
+        verdict = None if part is None else judge(part)
+        if verdict is None or verdict.status is not Status.VIOLATION or verdict.scope is not Scope.EVERY_ORDER:
+            continue
+        told = told_of_whole(log, verdict)
+        claim = None if told.claim is None else msgspec.structs.replace(told.claim, garbage=None)
+        account = None if claim is not told.claim else told.account
+        return msgspec.structs.replace(told, claim=claim, account=account, notes=(*told.notes, *notes))
+    return None
+
+
+def _window(log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained) -> range | None:
+    """The places of the transaction and those that overlap it, where one state is left to them."""
+    if stopped.place < HUNDREDS:
+        return None  # few are searched in no time, and more is told of them
+    tables = frozenset(name.lower() for name in library.catalog.tables)
+    course = Course(log, library.dialect.name, tables, lambda one: level_of(one, log, isolation))
+    window = course.window(stopped.place, SOME)
+    return None if window is None or len(window) == len(log.transactions) else window
+
+
+def _names_its_rows(part: Slice, problem: Problem) -> bool:
+    """Whether the statements of those that overlap name their rows by keys, whatever they read."""
+    touching = Touching(problem, by_key=True)
+    readers = range(len(part.transactions))[-part.readers :]
+    try:
+        return all(touching.rows(one) is not None for item in readers for one in problem.prepared(item).statements)
+    except Unsupported:
+        return False
+
+
+def _tells_all(part: Slice, problem: Problem) -> bool:
+    """Whether the transactions of a part tell by their own answers what the last ones met, and nothing hangs on what
     others had left before them: so the core is one of the whole log."""
     if not part.assumed:
         return True
-    problem = Problem(log, library, known_rows(log, library), isolation=isolation)
-    *writers, reader = range(len(part.transactions))
-    accounts = accounts_for(problem, problem.levels[reader])
+    everything = range(len(part.transactions))
+    writers, readers = everything[: -part.readers], everything[-part.readers :]
+    accounts = accounts_for(problem, problem.levels[readers[-1]])
     try:
-        last = accounts.of(reader)
+        last = [accounts.of(item) for item in readers]
         told = [accounts.of(item) for item in writers]
     except Unsupported:
         return False
-    if last.contradicts:
+    if any(one.contradicts for one in last):
         return True
-    met = [last.met, *last.views.values()]
+    met = [seen for one in last for seen in (one.met, *one.views.values())]
     for table, row in part.assumed:
-        if table not in accounts.places or any(table in one.wild for one in (last, *told)):
+        if table not in accounts.places or any(table in one.wild for one in (*last, *told)):
             return False
         place = table, tuple([row[column] for column in accounts.places[table]])
         seen = [one[place] for one in met if place in one]

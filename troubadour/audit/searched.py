@@ -32,7 +32,8 @@ from troubadour.problem.budget import FEW, THOROUGHLY, THOUSANDS
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
-from troubadour.replay import Refusal, check
+from troubadour.replay.checker import check
+from troubadour.replay.refusal import Refusal
 from troubadour.search.found import Found
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
 from troubadour.search.scheduler import Search
@@ -90,7 +91,7 @@ def _by_parts(problem: Problem, verdict: Verdict, options: Options) -> Verdict |
     if verdict.statement is not None or verdict.verified_prefix >= len(problem.committed):
         return None
     failing = problem.committed[verdict.verified_prefix]
-    own = replace(options, isolation=problem.isolation, lead=(), parts=False)
+    own = replace(options, isolation=problem.isolation, lead=(), parts=False, whole=None)
     with options.budget.step("a part of the log") as tally, options.budget.within(effort=THOROUGHLY):
         for items in parts_with(problem, failing):
             found = decided(log_of(problem, items), problem.library, own, lambda phase, done, total: None)
@@ -133,7 +134,7 @@ def _searched(problem: Problem, at: Callable[[str | None], Problem], options: Op
             # what was excluded may be right: nothing follows from finding no other
             verdict = refused
             break
-        verdict = _conclude(problem, found, report)
+        verdict = _conclude(problem, found, options, report)
         if problem.refused.count > excluded:
             refused = verdict
             continue
@@ -182,9 +183,9 @@ def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | N
     return first
 
 
-def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
+def _conclude(problem: Problem, found: Found, options: Options, report: Progress) -> Verdict:
     if found.conflict is not None:
-        return contradicted(problem, found.conflict)
+        return contradicted(problem, found.conflict, found.verified)
     if found.failure is not None and found.stopped is None:
         return decide_failure(problem, found)
     blamed = blame(Question(problem, found))
@@ -196,15 +197,11 @@ def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
     total = len(witness.order)
     try:
         with problem.budget.step("replay") as tally:
-            refusal = check(
-                problem.log,
-                witness,
-                problem.library,
-                isolation=problem.isolation,
-                order_recorded=problem.order_recorded,
-                progress=lambda done: report("replaying", done, total),
-                prepare=problem.preparations,
-            )
+            progress, prepare = lambda done: report("replaying", done, total), problem.preparations
+            whole = options.whole is not None and options.whole(witness, prepare, progress)
+            refusal = None if whole else check(problem.log, witness, problem.library, isolation=problem.isolation,
+                                               order_recorded=problem.order_recorded, progress=progress,
+                                               prepare=prepare)  # fmt: skip
             tally.helped += refusal is None
     except Unsupported as error:
         return undecided(problem, found.verified, error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -18,11 +19,15 @@ from troubadour.audit.covered import NO_TIME
 from troubadour.isolation.levels import is_serial_throughout, names_of, snapshots_of
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status, Verdict
+from troubadour.model.witness import Witness
 from troubadour.problem.budget import SMALL
-from troubadour.replay import check
+from troubadour.replay.checker import Prepare, check
 
-Decide = Callable[[Log, str | None, float | None], Verdict]
-"""f(log, isolation, seconds left): the verdict on a log."""
+Whole = Callable[[Witness, Prepare, Callable[[int], None]], bool]
+"""f(witness, prepare, progress): whether a witness is one of all that is asked, too."""
+
+Decide = Callable[[Log, str | None, float | None, Whole | None], Verdict]
+"""f(log, isolation, seconds left, whole): the verdict on a log; what is `whole` needs no other replay."""
 
 _ORDER = "serializable"
 """The level that asks for a serial order and nothing else."""
@@ -40,9 +45,9 @@ def audit_serial(
     """The verdict on a log some of whose levels have a serial order."""
     begun = time.monotonic()
 
-    def ask(log: Log, isolation: str | None) -> Verdict:
+    def ask(log: Log, isolation: str | None, whole: Whole | None) -> Verdict:
         left = None if timeout is None else max(timeout - (time.monotonic() - begun), NO_TIME)
-        return decide(log, isolation, left)
+        return decide(log, isolation, left, whole)
 
     verdict = _Serial(log, library, isolation, ask, order_recorded=order_recorded).verdict()
     seconds = round(time.monotonic() - begun, 4)
@@ -57,7 +62,7 @@ class _Serial:
         log: Log,
         library: SqlLibrary,
         isolation: str | None,
-        ask: Callable[[Log, str | None], Verdict],
+        ask: Callable[[Log, str | None, Whole | None], Verdict],
         *,
         order_recorded: bool,
     ) -> None:
@@ -67,11 +72,13 @@ class _Serial:
         self._ask = ask
         self._recorded = order_recorded
         self._snapshots = snapshots_of(log, isolation)
+        self._judged: tuple[Witness, bool] | None = None
+        """The witness of the snapshots that was judged last, and whether it is one of all that is asked."""
 
     def verdict(self) -> Verdict:
         """Correct with one execution for all that is asked; what is no violation of snapshots or order alone, may be
         one of both."""
-        found = self._called(self._log, self._snapshots)
+        found = self._called(self._log, self._snapshots, self._is_whole)
         if found.status is Status.CORRECT:
             whole = self._as_whole(found)
             if whole is not None:
@@ -91,21 +98,32 @@ class _Serial:
         first = min(violations, key=lambda verdict: verdict.verified_prefix)
         return self._as_early(first)
 
-    def _called(self, log: Log, names: dict[str, str]) -> Verdict:
+    def _called(self, log: Log, names: dict[str, str], whole: Whole | None = None) -> Verdict:
         """The verdict on a log whose levels are called otherwise."""
         isolation = self._isolation
-        return self._ask(log.with_levels(names), None if isolation is None else names.get(isolation, isolation))
+        return self._ask(log.with_levels(names), None if isolation is None else names.get(isolation, isolation), whole)
+
+    def _is_whole(
+        self, witness: Witness, prepare: Prepare | None = None, progress: Callable[[int], None] | None = None
+    ) -> bool:
+        """Whether the execution that explains the snapshots has a serial order as well: then it is one of all that is
+        asked, as that asks for all that snapshots do."""
+        isolation, recorded = self._isolation, self._recorded
+        whole = msgspec.structs.replace(witness, isolation=isolation)
+        accepted = False
+        with suppress(Unsupported):
+            accepted = None is check(self._log, whole, self._library, isolation=isolation, order_recorded=recorded,
+                                     prepare=prepare, progress=progress)  # fmt: skip
+        self._judged = witness, accepted
+        return accepted
 
     def _as_whole(self, verdict: Verdict) -> Verdict | None:
-        """Correct, where the execution that explains the snapshots has a serial order as well."""
-        assert verdict.witness is not None
-        isolation, recorded = self._isolation, self._recorded
-        witness = msgspec.structs.replace(verdict.witness, isolation=isolation)
-        try:
-            refusal = check(self._log, witness, self._library, isolation=isolation, order_recorded=recorded)
-        except Unsupported:
-            return None
-        return msgspec.structs.replace(verdict, witness=witness) if refusal is None else None
+        """Correct, where that is so of its witness."""
+        witness, judged = verdict.witness, self._judged
+        assert witness is not None
+        if judged[1] if judged is not None and judged[0] is witness else self._is_whole(witness):
+            return msgspec.structs.replace(verdict, witness=msgspec.structs.replace(witness, isolation=self._isolation))
+        return None
 
     def _is_ordered_alone(self) -> bool:
         """Whether what has no serial order by itself has none beside the snapshots. What only constraints met, those of

@@ -7,8 +7,8 @@ whose answer settles most. Statements are compiled once. Does not know how one l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.model.log import Log
 from troubadour.model.objects import ObjectLog
@@ -45,9 +45,11 @@ def survey_levels(
     *,
     levels: Iterable[str] | None = None,
     left: Callable[[], float] | None = None,
+    hopeful: bool = False,
 ) -> dict[str, Standing]:
     """Each level's standing. The seconds that are `left` are shared (None: `EACH` for each); what is not reached is
-    undecided. Those of a log of operations on objects are given.
+    undecided. Those of a log of operations on objects are given. `hopeful`: they are likely to hold, so that the one
+    is asked first that then settles most.
 
     Where a log binds its commit order a stronger level implies nothing, as it may ask for another order: every level is
     asked by itself then.
@@ -62,7 +64,8 @@ def survey_levels(
     found: dict[str, Standing] = {}
     while open_:
         remaining = set(open_)
-        name = max(open_, key=lambda one: (_settled(one, weaker, stronger, remaining), -open_.index(one)))
+        against = weaker if hopeful else stronger
+        name = max(open_, key=lambda one: (_settled(one, weaker, against, remaining), -open_.index(one)))
         share = THOROUGHLY if left is None else left() / len(open_)
         if share <= 0:
             found |= {one: Standing(one, Status.UNDECIDED) for one in open_}
@@ -77,9 +80,9 @@ def survey_levels(
     return found
 
 
-def _settled(name: str, weaker: dict[str, set[str]], stronger: dict[str, set[str]], open_: set[str]) -> int:
-    """How many open levels an answer settles at least."""
-    return min(len(weaker[name] & open_), len(stronger[name] & open_))
+def _settled(name: str, one: dict[str, set[str]], other: dict[str, set[str]], open_: set[str]) -> int:
+    """How many open levels either answer settles at least."""
+    return min(len(one[name] & open_), len(other[name] & open_))
 
 
 def strongest(standings: dict[str, Standing]) -> tuple[str, ...]:

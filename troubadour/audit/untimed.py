@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.facts.sql.observations import may_write
-from troubadour.isolation.levels import Level
-from troubadour.model.log import LogError, TransactionId
+from troubadour.isolation.naming import untimed
+from troubadour.model.log import LogError
 from troubadour.problem.problem import Problem
 
 
@@ -16,11 +16,6 @@ def check_timestamps(problem: Problem) -> None:
         missing = level.missing_timestamp(times.start, times.commit)
         if missing is not None and _writes(problem, item):
             raise LogError(untimed(problem.transaction(item).id, missing, level))
-
-
-def untimed(id: TransactionId, missing: str, level: Level) -> str:
-    """What is said of a writer without a timestamp."""
-    return f"transaction {id!r}: it writes, and has no {missing!r} timestamp, which {level.name} goes by"
 
 
 def _writes(problem: Problem, item: int) -> bool:

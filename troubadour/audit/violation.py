@@ -84,18 +84,20 @@ def _explained_but_for(problem: Problem, shown: Unreachable, core: Core) -> tupl
     return core, None if few else clash_of(explained, problem.transaction(shown.item), shown)
 
 
-def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
+def contradicted(problem: Problem, conflict: Conflict, verified: int) -> Verdict:
     """A violation where what is known of the log contradicts itself in every order; undecided where the chain that
-    shows it is not confirmed."""
+    shows it is not confirmed. The first `verified` of those judged are explained."""
     if isinstance(conflict, RowContradiction):
-        return _contradicted_rows(problem, conflict)
+        return _contradicted_rows(problem, conflict, verified)
     try:
-        count, conflict = first_refuted(problem, conflict)
+        count, conflict = first_refuted(problem, conflict, problem.committed_among(verified))
         shown = _shown(problem, conflict, count)
     except OutOfTime as error:
-        return undecided(problem, 0, error)
+        return undecided(problem, verified, error)
     if shown is None:
-        return undecided(problem, 0, Unresolved("what was inferred of the order contradicts itself, unconfirmed"))
+        return undecided(
+            problem, verified, Unresolved("what was inferred of the order contradicts itself, unconfirmed")
+        )
     notes = () if len(shown.transactions) == 1 else (NOT_MINIMAL,)
     return verdict_on(
         problem,
@@ -111,14 +113,14 @@ def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
     )
 
 
-def _contradicted_rows(problem: Problem, conflict: RowContradiction) -> Verdict:
+def _contradicted_rows(problem: Problem, conflict: RowContradiction, verified: int) -> Verdict:
     """A violation where answers about rows contradict each other; undecided where that is not confirmed."""
     try:
-        found = refuted_rows(problem, conflict)
+        found = refuted_rows(problem, conflict, problem.committed_among(verified))
     except OutOfTime as error:
-        return undecided(problem, 0, error)
+        return undecided(problem, verified, error)
     if found is None:
-        return undecided(problem, 0, Unresolved("what was inferred of rows contradicts itself, unconfirmed"))
+        return undecided(problem, verified, Unresolved("what was inferred of rows contradicts itself, unconfirmed"))
     core = found.refutation.core
     assert core is not None
     failing = problem.committed[found.count - 1]
@@ -276,14 +278,14 @@ def _is_explained(question: Question, core: Core) -> bool:
 def _not_refuted(question: Question) -> Verdict:
     """Nothing explains the prefix, and nothing excludes that something does: what would decide it."""
     problem, found = question.problem, question.failed
-    who = repr(problem.transaction(question.failing).id)
+    failing = repr(problem.transaction(question.failing).id)
     if any(level.dirty for level in problem.levels):
-        reason = f"transaction {who} may have read what was never committed, which is not modelled"
+        reason = f"transaction {failing} may have read what was never committed, which is not modelled"
     elif question.choosing:
         return _chosen_otherwise(question, min(question.choosing))
     elif problem.unknown:
         reason = (
-            f"transaction {who} is not explained, but not every fate of the {len(problem.unknown)} transactions of "
+            f"transaction {failing} is not explained, but not every fate of the {len(problem.unknown)} transactions of "
             "unknown outcome was tried"
         )
     elif problem.discovery.unknown:

@@ -5,8 +5,7 @@ Nothing reads a commit that was sent after the read's answer arrived. Does not k
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from sql_semantics.records import dataclass, field
 from troubadour.coverage.reduced import Gap
 from troubadour.isolation.times import Times
 

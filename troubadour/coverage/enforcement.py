@@ -10,31 +10,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 
 import msgspec
 
 from sql_semantics.frontend import beginning
 from sql_semantics.ir.schema import References
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
+from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from troubadour.model.log import Log, Statement, Transaction
 
-_MENTIONS = re.compile(r"foreign_keys", re.IGNORECASE)
-_PRAGMA = re.compile(
+_MENTIONS = pattern(r"foreign_keys", re.IGNORECASE)
+_PRAGMA = pattern(
     r"PRAGMA\s+(?:\"?\w+\"?\s*\.\s*)?\"?foreign_keys\"?\s*"
     r"(?:(?:=\s*(?P<set>['\"]?\w+['\"]?)|\(\s*(?P<called>['\"]?\w+['\"]?)\s*\))\s*)?;?\s*\Z",
     re.IGNORECASE,
 )
-_OTHER = re.compile(r"PRAGMA\s+(?:\"?\w+\"?\s*\.\s*)?\"?defer_foreign_keys\b", re.IGNORECASE)
+_OTHER = pattern(r"PRAGMA\s+(?:\"?\w+\"?\s*\.\s*)?\"?defer_foreign_keys\b", re.IGNORECASE)
 _KEPT: References = "kept"
 _IGNORED: References = "ignored"
 _VALUES: Mapping[str, References] = {
     **dict.fromkeys(("on", "true", "yes", "1"), _KEPT),
     **dict.fromkeys(("off", "false", "no", "0"), _IGNORED),
 }
-_READS = re.compile(r"(?:SELECT|VALUES|PRAGMA|EXPLAIN|SAVEPOINT|RELEASE|ROLLBACK)\b", re.IGNORECASE)
+_READS = pattern(r"(?:SELECT|VALUES|PRAGMA|EXPLAIN|SAVEPOINT|RELEASE|ROLLBACK)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,12 @@ def enforcement(log: Log, dialect: Dialect) -> Enforcement:
 
 def _asks(log: Log) -> bool:
     """Whether a statement names the setting."""
-    return any(map(_MENTIONS.search, log.texts))
+    return any(map(names_setting, log.texts))
+
+
+def names_setting(text: str) -> bool:
+    """Whether a text names what tells whether foreign keys are kept."""
+    return _MENTIONS.search(text) is not None
 
 
 def _matters(statement: Statement) -> bool:

@@ -6,7 +6,6 @@ Asked for once per text and parameter shape. Does not know answers, transactions
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, UnmodelledValue, Unsupported
 from sql_semantics.ir.definitions import Definition
@@ -27,6 +26,7 @@ from sql_semantics.ir.statements import (
 from sql_semantics.ir.walks.effects import changes_of, draws, fired_by, touched_tables
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.library import Program, SqlLibrary
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind
 from troubadour.execution.prepared import result_types
 from troubadour.model.values import ParamShape
@@ -87,7 +87,7 @@ def facts_of(
 def _of_program(program: Program, library: SqlLibrary) -> Facts:
     statement, catalog = program.statement, program.catalog
     shown = [type_ for types in result_types(statement, catalog) or () for type_ in types]
-    unknown = [type_.name for type_ in shown if type_.kind is Kind.UNKNOWN]
+    unknown = [type_.name for type_ in shown if type_.kind is Kind.UNKNOWN and type_.name]
     touched = touched_tables(statement, catalog)
     tables = [catalog.tables[name] for name in sorted(touched) if name in catalog.tables]
     changes, fired = changes_of(statement, catalog), fired_by(statement, catalog)

@@ -7,11 +7,11 @@ not know levels.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import msgspec
 
+from sql_semantics.records import dataclass
 from troubadour.coverage.reduced import is_observed
 from troubadour.model.log import End, Log, LogError, Statement, Transaction
 from troubadour.model.verdict import Coverage

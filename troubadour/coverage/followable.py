@@ -12,29 +12,30 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sql_semantics.frontend import beginning
+from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
 from troubadour.model.log import Log
 
-_DEFINES = re.compile(r"(CREATE|ALTER|DROP|DO|RENAME)\b", re.IGNORECASE)
-_WORDS = re.compile(r"\w+")
+_DEFINES = pattern(r"(CREATE|ALTER|DROP|DO|RENAME)\b", re.IGNORECASE)
+_WORDS = pattern(r"\w+")
 _BOUND = frozenset({"VIEW", "TRIGGER", "FUNCTION", "PROCEDURE", "RULE"})
 _NUMBERED = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL", "IDENTITY", "NEXTVAL", "SEQUENCE"})
 _NAME = r"(?:\w+|\"[^\"]+\"|`[^`]+`)"
-_NUMBERING = re.compile(
+_NUMBERING = pattern(
     rf"(?:CREATE\s+(?:TEMP\w*\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?|ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?)"
     rf"(?:{_NAME}\s*\.\s*)?({_NAME})",
     re.IGNORECASE,
 )
-_PLAIN = re.compile(
+_PLAIN = pattern(
     rf"CREATE\s+(?:TEMP\w*\s+)?TABLE\b|ALTER\s+TABLE\b|DROP\s+TABLE\b|CREATE\s+TYPE\b|CREATE\s+INDEX\b"
     rf"|CREATE\s+UNIQUE\s+INDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?(?!IF\b){_NAME}\s+ON\b|DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?(?!IF\b){_NAME}(?:\s+ON\s+{_NAME})?\s*;?\s*\Z"
     rf"|ALTER\s+INDEX\s+(?!IF\b){_NAME}\s+RENAME\s+TO\s+{_NAME}\s*;?\s*\Z"
     rf"|RENAME\s+TABLE\s+{_NAME}\s+TO\s+{_NAME}\s*;?\s*\Z",
     re.IGNORECASE,
 )
-_INDEX = re.compile(rf"CREATE\s+(?:UNIQUE\s+)?INDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?({_NAME})\s+ON\b", re.IGNORECASE)
-_RENAMED = re.compile(rf"ALTER\s+INDEX\s+({_NAME})\s+RENAME\s+TO\s+({_NAME})", re.IGNORECASE)
-_DROPPED = re.compile(rf"DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?({_NAME})", re.IGNORECASE)
+_INDEX = pattern(rf"CREATE\s+(?:UNIQUE\s+)?INDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?({_NAME})\s+ON\b", re.IGNORECASE)
+_RENAMED = pattern(rf"ALTER\s+INDEX\s+({_NAME})\s+RENAME\s+TO\s+({_NAME})", re.IGNORECASE)
+_DROPPED = pattern(rf"DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?({_NAME})", re.IGNORECASE)
 
 
 def is_followable(log: Log) -> bool:
@@ -91,9 +92,9 @@ def _statements(log: Log) -> Iterator[str]:
     return (statement.sql for transaction in log.transactions for statement in transaction.statements)
 
 
-_UNCHECKED = re.compile(r"\bFOREIGN_KEY_CHECKS\b", re.IGNORECASE)
-_EVENT = re.compile(r"\bEVENT\s+TRIGGER\b", re.IGNORECASE)
-_DYNAMIC = re.compile(r"\bEXECUTE\b(?!\s+(?:FUNCTION|PROCEDURE)\b)|\bPREPARE\b|\bDBLINK", re.IGNORECASE)
+_UNCHECKED = pattern(r"\bFOREIGN_KEY_CHECKS\b", re.IGNORECASE)
+_EVENT = pattern(r"\bEVENT\s+TRIGGER\b", re.IGNORECASE)
+_DYNAMIC = pattern(r"\bEXECUTE\b(?!\s+(?:FUNCTION|PROCEDURE)\b)|\bPREPARE\b|\bDBLINK", re.IGNORECASE)
 
 
 def is_bound(text: str) -> bool:
@@ -112,11 +113,11 @@ def _names_its_index(text: str) -> bool:
     return made is None or _INDEX.match(text) is not None
 
 
-_OTHERWISE = re.compile(
+_OTHERWISE = pattern(
     r"\b(?:writable_schema|legacy_alter_table|schema_version)\b|\bATTACH\b|\bsqlite_(?:temp_)?(?:master|schema)\b",
     re.IGNORECASE,
 )
-_KEEPS_SCHEMA = re.compile(
+_KEEPS_SCHEMA = pattern(
     r"(?:SELECT|EXPLAIN)\b|PRAGMA\s+(?:\w+\s*\.\s*)?(?:(?:writable_schema|legacy_alter_table|schema_version)\s*;?\s*\Z"
     r"|(?:writable_schema|legacy_alter_table)\s*(?:=|\()\s*'?(?:OFF|0|FALSE|NO)\b)",
     re.IGNORECASE,

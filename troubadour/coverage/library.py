@@ -10,9 +10,9 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import given_name
 from sql_semantics.values.unsettled import unsettled
-from troubadour.coverage.enforcement import enforcement
+from troubadour.coverage.enforcement import enforcement, names_setting
 from troubadour.coverage.scopes import Settled, keeps_time, levels_of, reads_states, settle, without
-from troubadour.execution.definitions import alterations_of, definitions_of, others_of
+from troubadour.execution.definitions import alterations_of, definitions_of, is_definition, others_of
 from troubadour.execution.dialects import dialect_of
 from troubadour.execution.initial.rows import dangles, known_rows, unread_columns
 from troubadour.isolation.levels import Scope
@@ -22,6 +22,11 @@ from troubadour.model.log import Log
 def library_of(log: Log) -> SqlLibrary:
     """The library of a log whose definitions are not followed one after the other. Raises as `library_for`."""
     return _without_unread(log, _whole(log, dialect_of(log)))
+
+
+def changes_library(text: str) -> bool:
+    """Whether a statement may make the library of a log another one."""
+    return is_definition(text) or names_setting(text)
 
 
 def _without_unread(log: Log, library: SqlLibrary) -> SqlLibrary:
@@ -38,6 +43,8 @@ def _whole(log: Log, dialect: Dialect) -> SqlLibrary:
         definitions_of(log),
         alterations_of(log),
         beside=others_of(log),
+        failed=others_of(log, failed=True),
+        partly=True,
         unsettled=unsettled(log.header.settings, dialect),
     )
 
@@ -50,7 +57,6 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     not every read takes one state. Real time tells at levels that keep it, or else the states that transactions read.
     Raises SchemaError, Unsupported, UnknownTable, LogError.
     """
-    header = log.header
     enforced = enforcement(log, dialect_of(log))
     log = enforced.of(log)
     definitions, altered = definitions_of(log), alterations_of(log)
@@ -62,7 +68,7 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     standing = not settled.changes and reads_states(log, isolation)
     if standing:
         settled = settle(log, library.dialect, sessions=True)
-    unknown = [given_name(name, settled.tables, library.dialect, table=True) for name in header.initial_unknown]
+    unknown = [given_name(name, settled.tables, library.dialect, table=True) for name in log.header.initial_unknown]
     if not settled.changes or (standing and not settled.tables.isdisjoint(unknown)):
         return whole
     dialect = library.dialect
@@ -72,17 +78,7 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
         for (text,) in without([(text,) for text in altered], settled.tables, dialect)
         if not dropped_indexes(text, dialect)  # all that have a key are followed then
     )
-    library = SqlLibrary(
-        enforced.dialect,
-        header.schema,
-        header.procedures,
-        left,
-        others,
-        changes=settled.changes,
-        standing=standing,
-        beside=others_of(log),
-        unsettled=library.unsettled,
-    )
+    library = library.following(settled.changes, left, others, standing=standing)
     if not library.dialect.rules.running.table_changes_recheck and dangles(known_rows(log, library), library.catalog):
         return whole  # a change of a table does not look at references, and ours does
     return settled.told(log), _without_unread(log, library)

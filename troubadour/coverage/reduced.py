@@ -6,9 +6,9 @@ Does not know what is left out, nor why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass
 from troubadour.coverage.facts import answers_nothing, is_idle
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.verdict import Coverage, StatementRef, Unjudged

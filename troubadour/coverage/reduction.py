@@ -19,6 +19,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.reach import Reach
 from sql_semantics.library import SqlLibrary
+from sql_semantics.patterns import pattern
 from sql_semantics.products.rules import RunRules
 from troubadour.coverage.changed_rows import ChangedRows
 from troubadour.coverage.facts import Facts, facts_of
@@ -456,7 +457,7 @@ def _refused(transactions: Iterable[Transaction], library: SqlLibrary) -> Iterab
             yield place, error.index, error.construct
 
 
-_REMARKS = re.compile(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)+", re.DOTALL)
+_REMARKS = pattern(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)+", re.DOTALL)
 
 
 def _may_fail_halfway(statement: Statement, rules: RunRules) -> bool:

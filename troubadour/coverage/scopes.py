@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import msgspec
@@ -30,6 +29,7 @@ from sql_semantics.frontend import (
     names_in,
     renamed_index,
 )
+from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
 from troubadour.coverage.followable import is_bound, is_dynamic, is_followable
 from troubadour.isolation.levels import LEVELS, Level, Visible

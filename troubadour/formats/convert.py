@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
+from sql_semantics.patterns import pattern
 from troubadour.formats.entries import BadEntry, RawStatement, RawTransaction, shorten
 from troubadour.model.log import Begin, End, ObservedError, ObservedRows, Statement, Transaction
 from troubadour.model.objects import MISSING
@@ -20,7 +21,7 @@ Texts = dict[Any, Any]
 
 _TEXTS_KEPT = 10_000
 _SCALARS = frozenset({int, str, bool, Decimal, type(None)})
-_SQLSTATE = re.compile(r"[0-9A-Z]{5}", re.ASCII)
+_SQLSTATE = pattern(r"[0-9A-Z]{5}", re.ASCII)
 _LARGEST = 2**63 - 1
 
 

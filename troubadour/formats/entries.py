@@ -81,13 +81,14 @@ class RawStatement(_Record, frozen=True):
 
 
 class RawTransaction(_Record, frozen=True):
-    """A ``transaction`` or ``intent`` line as written: with `statements`, or with `ops` in a log of objects."""
+    """A ``transaction``, ``intent`` or ``checkpoint`` line as written: with `statements`, or with `ops` in a log of
+    objects."""
 
     id: TransactionId
     status: Literal["committed", "aborted", "unknown"]
     statements: tuple[RawStatement, ...] | None = None
     ops: tuple[Any, ...] | None = None
-    kind: Literal["transaction", "intent"] | None = None
+    kind: Literal["transaction", "intent", "checkpoint"] | None = None
     session: str | int | None = None
     isolation: Name | None = None
     sno: Ordinal | None = None
@@ -172,6 +173,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 _KINDS: dict[str, type[RawTransaction] | type[RawRows] | type[RawGap] | type[RawEnd]] = {
     "transaction": RawTransaction,
     "intent": RawTransaction,
+    "checkpoint": RawTransaction,
     "rows": RawRows,
     "gap": RawGap,
     "end": RawEnd,
@@ -263,7 +265,7 @@ def read_header(line: bytes) -> RawHeader:
     if not isinstance(value, dict) or value.get("format") != "troubadour-log":
         raise BadEntry('not a troubadour log: line 1 must be its header, {"format": "troubadour-log", ...}')
     if value.get("version") != 1 or isinstance(value["version"], bool):
-        raise BadEntry(f"version {shorten(value.get('version'))} of the log format is not known (1 is)")
+        raise BadEntry(f"version: {shorten(value.get('version'))} is no version of the log format; it is the number 1")
     header = _record(value, RawHeader)
     if header.objects is None:
         for name in ("dialect", "schema"):

@@ -15,6 +15,9 @@ import msgspec
 
 from troubadour.model.objects import MISSING
 
+LONG = 20_000
+"""Transactions from which on all are ordered at once."""
+
 
 class Times(msgspec.Struct, frozen=True, gc=False):
     """Columns over all transactions in file order; `MISSING` where a time or a number is absent.
@@ -53,9 +56,12 @@ def hint_order(times: Times, alive: Sequence[int]) -> array[int]:
 
 
 def _by_times(times: Times, alive: Sequence[int]) -> array[int]:
-    if len(alive) == len(times.commit) and all(map(lt, chain((MISSING,), times.commit), times.commit)):
-        # as most logs are written
-        return array("q", alive)
+    if len(alive) == len(times.commit):
+        if all(map(lt, chain((MISSING,), times.commit), times.commit)):
+            # as most logs are written
+            return array("q", alive)
+        if len(alive) >= LONG:
+            return _of_all(times)
     spine = [i for i in alive if times.commit[i] != MISSING]
     if spine:
         spine = _by_commit(spine, times)
@@ -66,6 +72,23 @@ def _by_times(times: Times, alive: Sequence[int]) -> array[int]:
     if len(spine) == len(alive):
         return array("q", spine)
     return _inserted(spine, alive, times)
+
+
+def _of_all(times: Times) -> array[int]:
+    """The same of all transactions of a long log."""
+    # numpy, which short logs of SQL start without
+    from troubadour.formats import long_order
+
+    spine = long_order.by_commit(times.commit, lambda some: _by_time(some, times.returned, times.clock))
+    if not len(spine):
+        spine = long_order.by_returned(times.returned, times.clock)
+    if not len(spine):
+        return array("q", range(len(times.commit)))
+    if len(spine) == len(times.commit):
+        return array("q", spine.tobytes())
+    return long_order.inserted(
+        spine, times.returned, times.sent, times.clock, lambda some, moment: _by_time(some, moment, times.clock)
+    )
 
 
 def _by_number(order: array[int], times: Times) -> array[int]:
@@ -88,6 +111,10 @@ def _by_number(order: array[int], times: Times) -> array[int]:
 
 def _ascend(order: array[int], times: Times) -> bool:
     """Whether the numbers of every session ascend already."""
+    if len(order) >= LONG:
+        from troubadour.formats import long_order
+
+        return long_order.ascend(order, times.session, times.number)
     last: dict[int, int] = {}
     for index in order:
         number = times.number[index]

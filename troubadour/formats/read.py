@@ -10,6 +10,7 @@ import gc
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -33,10 +34,16 @@ from troubadour.formats.text import STDIN, Torn, blocks, likely_size, lines, ope
 from troubadour.model.log import Gap, Log, LogError
 from troubadour.model.objects import ObjectLog
 
+if TYPE_CHECKING:
+    from troubadour.formats.objects.ahead import Ahead
+
 Progress = Callable[[int, int | None], None]
 
 SPILL_BYTES = 128 << 20
 """A log of more uncompressed bytes keeps its transactions in a temporary file."""
+
+LONG = 1 << 26
+"""Bytes of a file of operations from which on a part of it is read on another core."""
 
 STREAMED_BYTES = 4 << 20
 """As `SPILL_BYTES`, where each transaction is asked for a few times only."""
@@ -76,7 +83,7 @@ def read_either(
     gc.disable()
     try:
         for path in paths:
-            reader.segment(path)
+            reader.segment(path, alone=len(paths) == 1)
         return reader.finish()
     finally:
         if collecting:
@@ -109,9 +116,19 @@ class _Reader:
                 text = f"{shown(path)}: too large for memory, and no temporary file: {error.strerror}"
                 raise LogError(text) from error
 
-    def segment(self, path: str | Path) -> None:
+    def segment(self, path: str | Path, *, alone: bool) -> None:
+        """Read one file; `alone`: it is the whole log. Raises LogError."""
+        segment = _Segment(self, path)
         with opened(path) as stream:
-            _Segment(self, path).read(lines(self._counted(blocks(stream, self._read), path)))
+            text = self._counted(blocks(stream, self._read), path)
+            second = _ahead(path) if alone else None
+            if second is None:
+                segment.read(lines(text))
+                return
+            try:
+                segment.read(segment.around(_Pieces(text), second))
+            finally:
+                second.end()
 
     def finish(self) -> Log | ObjectLog:
         assert self._transactions is not None
@@ -152,6 +169,34 @@ class _Reader:
             yield block
 
 
+def _ahead(path: str | Path) -> Ahead | None:
+    """What of a long file of operations is read on another core."""
+    if str(path) == STDIN or likely_size(path) < LONG:
+        return None
+    # numpy, which short logs of SQL start without
+    from troubadour.formats.objects.ahead import ahead
+
+    return ahead(path)
+
+
+class _Pieces:
+    """Text in blocks, cut at some places."""
+
+    def __init__(self, text: Iterator[bytes]) -> None:
+        self._text, self._rest, self._at = text, b"", 0
+
+    def until(self, end: int | None) -> Iterator[bytes]:
+        """What comes before so many bytes from the beginning (None: all), in blocks."""
+        while end is None or self._at < end:
+            block = self._rest or next(self._text, b"")
+            if not block:
+                return
+            cut = len(block) if end is None else min(len(block), end - self._at)
+            self._rest = block[cut:]
+            self._at += cut
+            yield block[:cut]
+
+
 class _Segment:
     """One file, line by line."""
 
@@ -178,13 +223,36 @@ class _Segment:
             if error.where:
                 where += f": {error.where}"
             torn = self._unfinished and error.text.startswith("not valid JSON")
-            text = f"the last line is torn: {error.text} (troubadour log repair)" if torn else error.text
+            remedy = "; it can be mended: troubadour log repair FILE --out LOG"
+            text = f"the last line is torn: {error.text}{remedy}" if torn else error.text
             raise LogError(f"{where}: {text}") from error
         except Torn as error:
             raise LogError(f"{self._name}:{self._number + 1}: {error}") from error
         if self._log is None:
-            raise LogError(f"{self._name}:1: empty, without even a header")
+            header = '{"format": "troubadour-log", ...}'
+            raise LogError(f"{self._name}:1: empty; line 1 must be the log's header, {header}")
         self._close_initial()
+
+    def around(self, text: _Pieces, second: Ahead) -> Iterator[tuple[list[bytes], bool]]:
+        """The lines before what is read ahead, and those behind it; all of them where it cannot be taken."""
+        yield from lines(text.until(second.first))
+        if self._take(second):
+            for _ in text.until(second.last):
+                pass
+        yield from lines(text.until(None))
+
+    def _take(self, second: Ahead) -> bool:
+        from troubadour.formats.objects.ahead import add
+
+        found = second.found()
+        log = self._log
+        if found is None or not isinstance(log, ObjectLogReader) or self._initial is not None or self._ended_at:
+            return False
+        if not add(log, found, self._number + 1):
+            return False
+        self._number += len(found)
+        self._transactions += len(found)
+        return True
 
     def _read_batch(self, batch: list[bytes]) -> None:
         done = size = 0
@@ -233,7 +301,9 @@ class _Segment:
 
     def _end(self, entry: RawEnd) -> None:
         if entry.transactions != self._transactions:
-            raise BadEntry(f"the end counts {entry.transactions} transactions, but there are {self._transactions}")
+            raise BadEntry(
+                f"the end line counts {entry.transactions:,} transactions, but the log has {self._transactions:,}"
+            )
         self._ended_at = self._number
 
     def _close_initial(self) -> None:

@@ -166,13 +166,17 @@ class Store:
         if instead is not None and place < len(self.kept):
             self.kept[place] = instead
 
+    def order(self) -> array[int]:
+        """The places in hint order, without what was dropped."""
+        alive: Sequence[int] = range(len(self))
+        if _DROPPED in self._status:
+            alive = [place for place in alive if self._status[place] != _DROPPED]
+        return hint_order(self._times, alive)
+
     def finish(self) -> tuple[Sequence[Transaction], tuple[int, int, int]]:
         """The transactions in hint order, and how many are committed, aborted and unknown."""
-        alive: Sequence[int] = range(len(self))
-        committed, aborted, unknown, dropped = (self._status.count(number) for number in range(4))
-        if dropped:
-            alive = [place for place in alive if self._status[place] != _DROPPED]
-        order = hint_order(self._times, alive)
+        committed, aborted, unknown = (self._status.count(number) for number in range(3))
+        order = self.order()
         sequence: Sequence[Transaction]
         if self.spill is None:
             sequence = tuple(map(self.kept.__getitem__, order))

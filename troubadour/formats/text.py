@@ -11,7 +11,8 @@ import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import BinaryIO
 
@@ -62,9 +63,21 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
         file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed below; only the opening is guarded
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise LogError(f"{shown(path)}: cannot be read: {reason}") from error
+        raise LogError(f"{shown(path)}: cannot be read: {reason}{_remedy(Path(path), error)}") from error
     with io.BufferedReader(file, BLOCK) as stream:
         yield stream
+
+
+def _remedy(path: Path, error: Exception) -> str:
+    """What to do where a file cannot be opened, if that can be told."""
+    if isinstance(error, IsADirectoryError):
+        return "; troubadour gate audits all logs in a folder"
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    with suppress(OSError):
+        near = get_close_matches(path.name, [one.name for one in path.parent.iterdir()], 1, 0.75)
+        return f"; did you mean {shown(path.with_name(near[0]))}?" if near else ""
+    return ""
 
 
 def stored_size(path: str | Path) -> int | None:
@@ -78,6 +91,11 @@ def stored_size(path: str | Path) -> int | None:
     return size
 
 
+def is_packed(first: bytes) -> bool:
+    """Whether a file that begins so is compressed."""
+    return first.startswith(_GZIP)
+
+
 def likely_size(path: str | Path) -> int:
     """A guess at the segment's uncompressed bytes, from its size or what gzip noted at its end; 0 if unknown."""
     size = stored_size(path)
@@ -85,7 +103,7 @@ def likely_size(path: str | Path) -> int:
         return 0
     try:
         with Path(path).open("rb") as stream:
-            if stream.read(2) != _GZIP:
+            if not is_packed(stream.read(len(_GZIP))):
                 return size
             stream.seek(-4, os.SEEK_END)
             noted: int = struct.unpack("<I", stream.read(4))[0]
@@ -106,7 +124,7 @@ def blocks(stream: BinaryIO, stored: Callable[[int], None]) -> Iterator[bytes]:
         if not more:
             break
         first += more
-    if first.startswith(_GZIP):
+    if is_packed(first):
         yield from _inflated(first, stream, stored)
         return
     while first:
@@ -153,7 +171,7 @@ def _inflated(data: bytes, stream: BinaryIO, stored: Callable[[int], None]) -> I
     except zlib.error as error:
         raise Torn(f"damaged gzip data ({error})") from error
     if not inflate.eof:
-        raise Torn("torn: the gzip data ends early")
+        raise Torn("torn: the gzip data ends early; it can be mended: troubadour log repair FILE --out LOG")
 
 
 def lines(text: Iterator[bytes]) -> Iterator[tuple[list[bytes], bool]]:

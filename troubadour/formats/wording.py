@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import types
 import typing
+from difflib import get_close_matches
 from typing import Any, Literal
 
 import msgspec
@@ -35,15 +36,32 @@ def worded(message: str, kind: type[msgspec.Struct], path: str) -> str:
     """A message of msgspec's about a value that was to be of `kind`, with the part at `path` (``.status``,
     ``.end.invoked``; empty: the whole) at fault: the path is named, types are said in words, and choices are listed."""
     name = path.lstrip(".")
-    if message.startswith((_MISSING, _UNKNOWN)):
-        told = message.replace(_MISSING, "missing required field ").replace(_UNKNOWN, "unknown field ")
-        told = told.replace("`", "'")
+    if message.startswith(_MISSING):
+        told = message.replace(_MISSING, "missing required field ").replace("`", "'")
+    elif message.startswith(_UNKNOWN):
+        told = _unknown_field(message.removeprefix(_UNKNOWN).strip("`"), kind, path)
     elif (found := re.fullmatch(r"Invalid enum value (.*)", message, re.DOTALL)) is not None:
         value = found[1] if found[1].startswith("'") else repr(found[1])
         told = f"{value} is none of {', '.join(_choices(kind, path))}"
     else:
         told = _typed(message, name.rpartition(".")[2])
     return f"{name}: {told}" if name else told
+
+
+def _unknown_field(name: str, kind: Any, path: str) -> str:
+    """A field that there is none of, with the one that was probably meant."""
+    near = get_close_matches(name.lower(), _fields(kind, path), 1)
+    return f"unknown field '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+
+
+def _fields(kind: Any, path: str) -> list[str]:
+    """The fields of the object at a path of a type."""
+    return [
+        field.encode_name
+        for part in _parts(_at(kind, path))
+        if isinstance(part, type) and issubclass(part, msgspec.Struct)
+        for field in msgspec.structs.fields(part)
+    ]
 
 
 def _typed(message: str, field: str) -> str:
@@ -62,9 +80,19 @@ def _typed(message: str, field: str) -> str:
 
 def _choices(kind: Any, path: str) -> tuple[str, ...]:
     """The texts that may stand at a path of a type."""
+    return tuple(
+        str(choice)
+        for part in _parts(_at(kind, path))
+        if typing.get_origin(part) is Literal
+        for choice in part.__args__
+    )
+
+
+def _at(kind: Any, path: str) -> Any:
+    """The type at a path of a type."""
     for step in re.findall(r"\.(\w+)|\[([^\]]*)\]", path):
         kind = _inside(kind, step[0])
-    return tuple(str(choice) for part in _parts(kind) if typing.get_origin(part) is Literal for choice in part.__args__)
+    return kind
 
 
 def _inside(kind: Any, field: str) -> Any:

@@ -123,6 +123,10 @@ class LogWriter:
 
     def _transaction(self, entry: Json, flush: bool) -> None:
         line = _line(entry)
+        if self._objects is not None and self._objects.usual([line]) is not None:
+            # nearly always
+            self._write(line, flush, transactions=1, started=True)
+            return
         try:
             raw = read_transaction(line)
             if not isinstance(raw, RawTransaction):

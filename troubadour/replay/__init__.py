@@ -1,10 +1,5 @@
 """The witness checker: concrete, small, no solver (paper Def. 3.4).
 
-Shares neither the encodings nor the search; `correct` is never said before a witness has passed here.
+Shares neither the encodings nor the search; `correct` is never said before a witness has passed here. `checker` judges
+logs of SQL, `objects` those of operations on objects, which takes nothing of SQL.
 """
-
-from troubadour.replay.checker import Replay, check
-from troubadour.replay.step import Refusal
-from troubadour.replay.witness.file import WitnessError, longest_for, read_witness, write_witness
-
-__all__ = ["Refusal", "Replay", "WitnessError", "check", "longest_for", "read_witness", "write_witness"]

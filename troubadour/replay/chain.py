@@ -21,7 +21,8 @@ from troubadour.model.witness import TransactionView, Witness
 from troubadour.replay.checker import Replay
 from troubadour.replay.commit_tests.levels import level_of
 from troubadour.replay.commit_tests.times import times_of
-from troubadour.replay.step import Refusal, Step
+from troubadour.replay.refusal import Refusal
+from troubadour.replay.step import Step
 from troubadour.replay.store import Writes, rows_of
 from troubadour.replay.witness.listed import choices_of, exceptions_of, hidden_of, initial_of, newest_of, statements_of
 

@@ -30,9 +30,10 @@ from troubadour.model.witness import Witness
 from troubadour.replay.commit_tests.levels import Level, is_judged, level_of
 from troubadour.replay.commit_tests.references import DANGLING, dangling, mends
 from troubadour.replay.commit_tests.times import Timeline, Times, times_of
-from troubadour.replay.forgetting import EVERY, Horizon, by_server, earliest
+from troubadour.replay.forgetting import EVERY, Bounds, Horizon, by_server, earliest
+from troubadour.replay.refusal import Refusal
 from troubadour.replay.serial import Serial
-from troubadour.replay.step import Refusal, Step
+from troubadour.replay.step import Step
 from troubadour.replay.store import Store, Writes, rows_of
 from troubadour.replay.witness.listed import (
     choices_of,
@@ -80,7 +81,9 @@ class Replay:
         "_recorded",
         "_serial",
         "_tables",
+        "_timed",
         "_version_commit",
+        "alone",
         "catalog",
         "dialect",
         "idle",
@@ -101,9 +104,12 @@ class Replay:
         initial: Mapping[str, Sequence[Row]] | None = None,
         ranks: Mapping[TransactionId, int] | None = None,
         levels: Iterable[Level] | None = None,
+        alone: bool = False,
     ) -> None:
         """`ranks`: the place of each transaction in hint order, `levels` those of all transactions, where that is known
-        already: what none of them asks for is not kept."""
+        already: what none of them asks for is not kept. `alone`: no search explains the log besides, so that errors
+        have to be explained as the search does, too."""
+        self.alone = alone
         levels = None if levels is None else tuple(levels)
         self._asks = levels is None or any(one.asks_times for one in levels)
         self._closes = levels is None or any(one.closed for one in levels)
@@ -125,6 +131,8 @@ class Replay:
         self._last_rank = -1
         self._last_commit: int | None = None
         self._version_commit: dict[str, int] = {}
+        self._timed: tuple[Transaction, Times] | None = None
+        """Those asked for last."""
         self._drawn: set[tuple[str, Value]] = set()
         self._serial = Serial()
         self.keys = UnwrittenKeys(
@@ -145,6 +153,7 @@ class Replay:
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
         twin._drawn, twin.idle, twin._passed_on = self._drawn.copy(), self.idle.copy(), self._passed_on.copy()
         twin._version_commit, twin.written = self._version_commit.copy(), self.written
+        twin._timed, twin.alone = self._timed, self.alone
         twin._serial, twin.keys = self._serial.copy(), self.keys
         return twin
 
@@ -163,33 +172,52 @@ class Replay:
         constraints met the rows of `newest` (None: those of `state`), and check it. `choices` are the values that the
         DBMS chose, `statements` what single executions read instead. After a refusal the replay is of no further
         use."""
+        step = self.attempt(transaction, state, exceptions, isolation, newest, choices, statements, hidden)
+        return step if isinstance(step, Refusal) else self.settle(step)
+
+    def attempt(
+        self,
+        transaction: Transaction,
+        state: int,
+        exceptions: Exceptions | None,
+        isolation: str | None,
+        newest: int | None = None,
+        choices: FreeChoices | None = None,
+        statements: StatementReads | None = None,
+        hidden: frozenset[int] = frozenset(),
+    ) -> Step | Refusal:
+        """As `append`, but nothing is placed: the step that `settle` places next, or why it is refused. After a
+        refusal other readings may be tried."""
         level = level_of(transaction, self._log, isolation)
         if level.sets or not level.real_time:
             prepared = self._prepare(transaction)
             passing = first_passing(prepared.statements, self._library, moving=level.sets, real_time=level.real_time)
             if passing is not None:
                 raise UnsupportedStatement(f"{PASSING} at {level.name}", transaction.id, passing)
-        times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id], self.dialect, self._tables)
-        step = Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest, choices,
-                     statements, hidden)  # fmt: skip
+        step = Step(self, transaction, self._prepare(transaction), level, self.times_of(transaction), state, exceptions,
+                    newest, choices, statements, hidden)  # fmt: skip
         refusal = (
             step.check_reads()
-            or self._check_place(transaction, level, times)
+            or self._check_place(step)
             or step.check_snapshot()
             or step.run()
             or step.check_statements()
             or step.check_write_conflict()
-            or self._check_version_order(step)
-            or self._check_choices(step)
         )
+        return step if refusal is None else refusal
+
+    def settle(self, step: Step) -> Refusal | None:
+        """Place a step next that nothing speaks against but what it wrote, and check that. After a refusal the replay
+        is of no further use."""
+        refusal = self._check_version_order(step) or self._check_choices(step)
         if refusal is not None:
             return refusal
+        transaction, level, times = step.transaction, step.level, step.times
+        self._note_place(step)
         if transaction.status == "aborted":
             step.writes = {}  # nothing of it remains
         # a row that it inserted and deleted again was never there
-        idle = self._asks and all(
-            v is None and name not in self.store.tables[t].rows for t, name, v in rows_of(step.writes)
-        )
+        idle = all(v is None and name not in self.store.tables[t].rows for t, name, v in rows_of(step.writes))
         circle = self._serial.append(step, self.store) if self._is_watched(transaction, level) else None
         if circle is not None:
             return step.refuse("serial", circle)
@@ -198,15 +226,42 @@ class Replay:
             return step.refuse("keys", clash)
         keeps_locks = level.by_version and level.dialect is not None
         self.timeline.append(
-            times, level.real_time, level.at_start, level.session, level.commits, keeps_locks, level.ordered
+            times, level.real_time, level.at_start, level.session, level.commits, keeps_locks, level.ordered, idle
         )
         self.order.append(transaction.id)
         if self._closes:
-            self._passed_on.append((state, hidden) if level.one_snapshot else None)
-        if idle:
+            self._passed_on.append((step.state, step.hidden) if level.one_snapshot else None)
+        if idle and self._asks:
             self.idle.add(len(self.order))
         self.written = step.writes
         return None
+
+    def prepared(self, transaction: Transaction) -> PreparedTransaction:
+        """The transaction as it is run."""
+        return self._prepare(transaction)
+
+    def is_overtaken(self, transaction: Transaction) -> bool:
+        """Whether one is placed that must come after it."""
+        times = self.times_of(transaction)
+        return self.timeline.overtaken(times) is not None or self.timeline.session_after(times) is not None
+
+    def times_of(self, transaction: Transaction) -> Times:
+        """The bounds that its times give."""
+        known = self._timed
+        if known is None or known[0] is not transaction:
+            clock, rank = self._log.header.clock, self._ranks[transaction.id]
+            known = self._timed = transaction, times_of(transaction, clock, rank, self.dialect, self._tables)
+        return known[1]
+
+    def take_back(self, length: int) -> None:
+        """Take back all but the first `length`, where no order is bound and no value was chosen; the states from
+        `length` on are not forgotten."""
+        self.store.truncate(length)
+        self.timeline.truncate(length)
+        self.order.truncate(length)
+        del self._passed_on[length:]
+        self.idle = {position for position in self.idle if position <= length}
+        self._serial.truncate(length)
 
     def _is_watched(self, transaction: Transaction, level: Level) -> bool:
         """Whether a transaction has to have a place in the serial order: what an aborted one read is not to be relied
@@ -234,7 +289,7 @@ class Replay:
         table, row, parent = found
         return f"{row} of {table} would refer to no row of {parent}"
 
-    def forget(self, horizon: Horizon) -> None:
+    def forget(self, horizon: Bounds) -> None:
         """Drop what nothing asks for that is placed from now on."""
         place = len(self.order)
         answered = horizon.answered(place)
@@ -244,16 +299,16 @@ class Replay:
 
     def oldest(self, transaction: Transaction) -> list[int]:
         """The oldest states that the statements of a transaction to be placed next can have read in real time."""
-        ranks, clock = self._ranks, self._log.header.clock
-        times = times_of(transaction, clock, ranks[transaction.id], self.dialect, self._tables)
+        times = self.times_of(transaction)
         newest, missed = self.store.newest, self.timeline.missed
         return [
             next(state for state in range(newest + 1) if missed(times, put, state, self.idle) is None)
             for put in times.put
         ]
 
-    def _check_place(self, transaction: Transaction, level: Level, times: Times) -> Refusal | None:
+    def _check_place(self, step: Step) -> Refusal | None:
         """The order: real time at strict levels, the recorded or the exact commit order where it binds."""
+        transaction, times = step.transaction, step.times
         found = self.timeline.overtaken(times)
         if found is not None:
             text = f"it was over before {self.order[found - 1]!r} began, but comes after it"
@@ -262,18 +317,23 @@ class Replay:
         if found is not None:
             text = f"its session committed it before {self.order[found - 1]!r}, but it comes after it"
             return Refusal(transaction.id, None, "session", text)
-        if self._recorded:
-            rank = self._ranks[transaction.id]
-            if rank < self._last_rank:
-                text = f"it comes after {self.order[-1]!r}, against the recorded order"
-                return Refusal(transaction.id, None, "order", text)
-            self._last_rank = rank
-        if (level.ordered or (self._exact and not level.latest)) and times.commit is not None:
-            if self._last_commit is not None and times.commit < self._last_commit:
-                text = f"commit {times.commit} comes after commit {self._last_commit}, and their order is bound"
-                return Refusal(transaction.id, None, "order", text)
-            self._last_commit = times.commit
+        if self._recorded and times.rank < self._last_rank:
+            text = f"it comes after {self.order[-1]!r}, against the recorded order"
+            return Refusal(transaction.id, None, "order", text)
+        bound = self._is_bound(step)
+        if bound and times.commit is not None and self._last_commit is not None and times.commit < self._last_commit:
+            text = f"commit {times.commit} comes after commit {self._last_commit}, and their order is bound"
+            return Refusal(transaction.id, None, "order", text)
         return None
+
+    def _is_bound(self, step: Step) -> bool:
+        """Whether its commit time says where it comes."""
+        return step.level.ordered or (self._exact and not step.level.latest)
+
+    def _note_place(self, step: Step) -> None:
+        self._last_rank = step.times.rank
+        if self._is_bound(step) and step.times.commit is not None:
+            self._last_commit = step.times.commit
 
     def unclosed(self, state: int, hidden: frozenset[int]) -> int | None:
         """The position of a transaction that is seen though it saw a hidden one; None where there is none. One whose

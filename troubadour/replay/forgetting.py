@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from msgspec import UNSET
 
@@ -32,6 +33,22 @@ def earliest(transaction: Transaction) -> int:
     return min((time for time in times if time is not None), default=NEVER)
 
 
+class Bounds(Protocol):
+    """What transactions that are still to be placed may look at."""
+
+    def answered(self, place: int) -> int:
+        """No answer to those behind the first `place` is older."""
+
+    def began(self, place: int) -> int:
+        """None of those behind the first `place` began or committed earlier by the DBMS's clock."""
+
+    def rank(self, place: int) -> int:
+        """No lower place in hint order has one of those behind the first `place`."""
+
+    def oldest(self, place: int, timeline: Timeline) -> int:
+        """No older state is looked at by those behind the first `place`, which are in the timeline."""
+
+
 class Horizon:
     """What the transactions of a witness from a place on may look at."""
 
@@ -46,8 +63,7 @@ class Horizon:
         self._began = array("q", map(began.__getitem__, order)) if began else array("q")
         self._ranks = order if began else array("q")
         for bounds in (self._states, self._answers, self._began, self._ranks):
-            for place in range(len(bounds) - 2, -1, -1):
-                bounds[place] = min(bounds[place], bounds[place + 1])
+            lower_to_later(bounds)
 
     def answered(self, place: int) -> int:
         """No answer to those behind the first `place` is older."""
@@ -67,6 +83,12 @@ class Horizon:
             return place
         late = timeline.first_sent_after(self.answered(place))
         return self._states[place] if late is None else min(self._states[place], late - 1)
+
+
+def lower_to_later(bounds: array[int]) -> None:
+    """Lower each bound to the least of those behind it."""
+    for place in range(len(bounds) - 2, -1, -1):
+        bounds[place] = min(bounds[place], bounds[place + 1])
 
 
 def by_server(transaction: Transaction) -> int:

@@ -10,11 +10,13 @@ how the order of the commits was found.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row, RowId
 from troubadour.model.log import TransactionId
@@ -86,9 +88,9 @@ class _Supposing(WitnessView):
 
 @dataclass(slots=True)
 class _One:
-    """A transaction in the order that is to be serializable. `step` runs it again. What is asked for is
-    kept: `looks`, where it looked, and `found`, by the positions of earlier ones, whether it saw or overwrote what they
-    wrote, and whether it comes after them."""
+    """A transaction in the order that is to be serializable. `step` runs it again. `missed`: the positions of those
+    before it that it missed, ascending. What is asked for is kept: `looks`, where it looked, and `found`, by the
+    positions of earlier ones, whether it saw or overwrote what they wrote, and whether it comes after them."""
 
     id: TransactionId
     position: int
@@ -98,6 +100,7 @@ class _One:
     statements: ListedReads | None
     writes: Writes
     step: Step
+    missed: Sequence[int] = ()
     looks: Collection[Look] | None = None
     found: dict[int, tuple[bool, bool]] = field(default_factory=dict)
 
@@ -109,7 +112,8 @@ class Serial:
 
     def __init__(self) -> None:
         self._all: list[_One] = []
-        self._watched: set[int] = set()
+        self._watched: dict[int, _One] = {}
+        """All, by position."""
         self._behind: dict[int, list[_One]] = {}
         """By position those that missed what the one there wrote, though they stand behind it."""
 
@@ -119,6 +123,16 @@ class Serial:
         twin._all, twin._watched = self._all.copy(), self._watched.copy()
         twin._behind = {position: ones.copy() for position, ones in self._behind.items()}
         return twin
+
+    def truncate(self, length: int) -> None:
+        """Take back those at positions above `length`."""
+        while self._all and self._all[-1].position > length:
+            del self._watched[self._all.pop().position]
+        self._behind = {
+            position: [one for one in ones if one.position <= length]
+            for position, ones in self._behind.items()
+            if position <= length
+        }
 
     def append(self, step: Step, store: Store) -> str | None:
         """The next transaction, which is about to be stored; where that closes a circle, what is wrong."""
@@ -139,7 +153,8 @@ class Serial:
                 names = " before ".join(repr(other.id) for other in (one, *circle, one))
                 return f"what they read of one another puts {names}"
         self._all.append(one)
-        self._watched.add(one.position)
+        self._watched[one.position] = one
+        one.missed = sorted(other.position for other in missed)
         for other in missed:
             self._behind.setdefault(other.position, []).append(one)
         return None
@@ -182,17 +197,17 @@ class Serial:
             one = way[-1]
             if self._follows(store, one, last):
                 return way
-            for other in self._all:
-                if other.position in seen:
-                    continue
-                if other.position > one.position:
-                    comes = self._follows(store, one, other)
-                else:
-                    comes = one in self._behind.get(other.position, ())
-                if comes:
+            for other in self._after(one):
+                if other.position not in seen and (other.position < one.position or self._follows(store, one, other)):
                     seen.add(other.position)
                     ways.append([*way, other])
         return None
+
+    def _after(self, one: _One) -> Iterator[_One]:
+        """Those that a transaction missed, and those that committed after it."""
+        yield from (self._watched[position] for position in one.missed)
+        for number in range(bisect_right(self._all, one.position, key=_POSITION), len(self._all)):
+            yield self._all[number]
 
     def _follows(self, store: Store, earlier: _One, later: _One) -> bool:
         """Whether the one that committed earlier comes before the later one: it missed what that one wrote, or that one
@@ -256,13 +271,13 @@ class Serial:
     def _in_a_row(self, store: Store, first: Mapping[int, set[int]]) -> list[_One] | None:
         """A serial order, that of the commits but for those that missed one; `first`: by position those before whom one
         is to stand besides. None where there is none."""
-        at = {one.position: one for one in self._all}
+        at = self._watched
         behind: dict[int, list[int]] = {n: [one.position for one in ones] for n, ones in self._behind.items()}
         for position, others in first.items():
             for other in others:
                 behind.setdefault(other, []).append(position)
         placed: dict[int, None] = {}
-        for one in self._all:
+        for number, one in enumerate(self._all):
             pending = [(one.position, False)]
             under_way: set[int] = set()
             while pending:
@@ -277,13 +292,12 @@ class Serial:
                 under_way.add(position)
                 pending.append((position, True))
                 before = [other for other in behind.get(position, ()) if other not in placed]
-                before += [
-                    other.position
-                    for other in self._all
-                    if other.position < position
-                    and other.position not in placed
-                    and self._follows(store, other, at[position])
-                ]
+                for later in range(number, len(self._all)):  # those before are placed
+                    earlier = self._all[later]
+                    if earlier.position >= position:
+                        break
+                    if earlier.position not in placed and self._follows(store, earlier, at[position]):
+                        before.append(earlier.position)
                 if any(other in under_way for other in before):
                     return None
                 pending += [(other, False) for other in before]
@@ -292,15 +306,18 @@ class Serial:
     def _otherwise(self, store: Store, order: Sequence[_One]) -> Iterator[tuple[_One, set[int], set[int]]]:
         """Those that answer or write otherwise in a serial order, with the positions of those that they see in it only,
         and of those that only their snapshots have."""
+        positions = [one.position for one in self._all]
         before: set[int] = set()
+        first = end = 0
+        # all of the first positions are in `before`, and none from the end on
         for one in order:
-            late = {position for position in before if position > one.state}
-            gone = {position for position in self._watched if position <= one.state and position not in before}
+            seen = bisect_right(positions, one.state)
+            late = {position for position in positions[seen:end] if position in before}
+            gone = {position for position in positions[first:seen] if position not in before}
             changed: dict[str, dict[RowName, Row | None]] = {}
-            for other in self._all if late or gone else ():
-                if other.position in late or other.position in gone:
-                    for table, name, _ in rows_of(other.writes):
-                        changed.setdefault(table, {})[name] = self._as_if(store, one, table, name, before)
+            for other in map(self._watched.__getitem__, sorted(late | gone)):
+                for table, name, _ in rows_of(other.writes):
+                    changed.setdefault(table, {})[name] = self._as_if(store, one, table, name, before)
             touched = any(
                 self._looked_at(store, one, table, values)
                 for table, rows in changed.items()
@@ -310,6 +327,9 @@ class Serial:
             if touched and self._differs(store, one, changed):
                 yield one, late, gone
             before.add(one.position)
+            end = max(end, bisect_right(positions, one.position))
+            while first < len(positions) and positions[first] in before:
+                first += 1
 
     def _as_if(self, store: Store, one: _One, table: str, name: RowName, before: Collection[int]) -> Row | None:
         """A row as it is for a transaction that is run in the serial order: from the version in its snapshot on, back
@@ -329,6 +349,9 @@ class Serial:
             if state > one.state and state in before:
                 found = values
         return found
+
+
+_POSITION = attrgetter("position")
 
 
 def _as_taken(step: Step) -> ListedReads | None:

@@ -6,7 +6,6 @@ Does not know which transactions come after it, nor whether the order has all th
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -14,15 +13,17 @@ from sql_semantics.ir.schema import Table
 from sql_semantics.products import PRODUCTS
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
+from troubadour.execution.observations.errors import explains_error
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import (
     PreparedTransaction,
     UnsupportedStatement,
 )
-from troubadour.model.log import Transaction, TransactionId
+from troubadour.model.log import Transaction
 from troubadour.replay.commit_tests.levels import Level
 from troubadour.replay.commit_tests.tables import dropped_by, refused_tables
 from troubadour.replay.commit_tests.times import Times, comes_before
+from troubadour.replay.refusal import Refusal
 from troubadour.replay.statements import run_failed, run_succeeded
 from troubadour.replay.store import RowName, Versions, Writes, rows_of
 from troubadour.replay.view import WitnessView
@@ -31,18 +32,6 @@ from troubadour.replay.witness.reads import BadChoice, Exceptions, Execution, Fr
 
 if TYPE_CHECKING:
     from troubadour.replay.checker import Replay
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, session,
-    visibility, serial, time, observation, error, free, order, initial, completeness; `statement` the 0-based index
-    where one is to blame."""
-
-    transaction: TransactionId | None
-    statement: int | None
-    condition: str
-    text: str
 
 
 class Step:
@@ -172,7 +161,7 @@ class Step:
         if refusal is not None:
             text = f"only a commit sent after the answer explains it: without, {refusal.text}"
             return self.refuse("time", text, refusal.statement)
-        if _without_empty(self.writes) != _without_empty(writes):
+        if without_empty(self.writes) != without_empty(writes):
             return self.refuse("time", "what it wrote depends on a commit sent after its statement was answered")
         return None
 
@@ -197,15 +186,11 @@ class Step:
     def _late(self) -> list[frozenset[int]] | None:
         """Per statement, the states made by writers whose commit was sent after its answer; None for none at all."""
         snapshot = self.state if self.newest is None else max(self.state, self.newest)
-        whole = self.level.one_snapshot and self.statements is None
+        # what acts meets the newest state
+        whole = self.level.one_snapshot and self.statements is None and not self.level.acts
         highest = snapshot if whole else self.replay.store.newest
         timeline = self.replay.timeline
-        # what wrote nothing stands in nobody's way
-        idle = self.replay.idle if self.level.by_row else frozenset[int]()
-        found = [
-            frozenset(position for position in timeline.sent_after(self.times, got, highest) if position not in idle)
-            for got in self.times.got
-        ]
+        found = [frozenset(timeline.sent_after(self.times, got, highest)) for got in self.times.got]
         return found if any(found) else None
 
     def _run(self, late: Sequence[Collection[int]] | None) -> Refusal | None:
@@ -250,6 +235,10 @@ class Step:
                     text: str | None = prepared.judged.text
                 elif fate is Fate.FAILED:
                     text = self.replay.keys.refutes(prepared)
+                    if self.replay.alone:
+                        mark = view.savepoint()
+                        text = text or explains_error(prepared, view, self.replay.catalog, self.replay.dialect)
+                        view.rollback(mark)
                     text = text or run_failed(prepared, view, self.replay.catalog, self.replay.dialect)
                     view.failed()
                 else:
@@ -304,9 +293,8 @@ class Step:
                 text = f"it reads state {state} without {order[found - 1]!r}, which was over before it was sent"
                 return self.refuse("real-time", text, statement)
             sent = timeline.sent_after(self.times, self.times.got[statement], last)
-            late = next((position for position in sent if position not in self.replay.idle), None)
-            if late is not None:
-                text = f"it reads state {last} with {order[late - 1]!r}, which was sent after its answer"
+            if sent:
+                text = f"it reads state {last} with {order[sent[0] - 1]!r}, which was sent after its answer"
                 return self.refuse("time", text, statement)
         return None
 
@@ -372,5 +360,6 @@ class Step:
         return None
 
 
-def _without_empty(writes: Writes) -> Writes:
+def without_empty(writes: Writes) -> Writes:
+    """The writes of the tables of which rows were written."""
     return {table: rows for table, rows in writes.items() if rows}

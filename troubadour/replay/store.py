@@ -10,15 +10,15 @@ import sys
 import unicodedata
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.schema import Table
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.writes.rows.keys import Key
-from sql_semantics.values.text import equal_by_code_points, text_rule
-from sql_semantics.values.types import Value
+from sql_semantics.values.text import TextRule, equal_by_code_points, rule_of, text_rule
+from sql_semantics.values.types import Kind, Value
 from sql_semantics.view import Row
 
 RowName = str
@@ -76,8 +76,10 @@ class StoredTable:
     __slots__ = (
         "_deleted",
         "_floor",
+        "_folds",
         "_indexes",
         "_lately",
+        "_rule",
         "_written",
         "folded",
         "holders",
@@ -87,10 +89,15 @@ class StoredTable:
         "schema",
     )
 
-    def __init__(self, schema: Table, folded: bool, keys: Sequence[Key]) -> None:
+    def __init__(self, schema: Table, rule: TextRule, keys: Sequence[Key]) -> None:
         self.schema = schema
         self.keys = keys
-        self.folded = folded
+        self._rule = rule
+        self._folds = {id(key): _folds_of(key, schema, rule) for key in keys}
+        texts = (column.type for column in schema.columns if column.type.kind is Kind.TEXT)
+        self.folded = not equal_by_code_points(rule) or not all(
+            equal_by_code_points(rule_of(one, rule)) for one in texts
+        )
         self.rows: dict[RowName, Versions] = {}
         self.newest: dict[RowName, Row] = {}
         self.holders: list[tuple[Columns, dict[Row, RowName]]] = [
@@ -116,6 +123,11 @@ class StoredTable:
             if values is not None:
                 found.append((name, values))
         return found
+
+    def written_since(self, state: int) -> Iterator[tuple[int, list[RowName]]]:
+        """Later states and the rows that they wrote, the newest first."""
+        for later in takewhile(lambda one: one > state, reversed(self._written)):
+            yield later, self._written[later]
 
     def lately(self, state: int) -> Mapping[RowName, Versions]:
         """All rows that are there in `state` or a later one, and perhaps others."""
@@ -220,10 +232,58 @@ class StoredTable:
                     return key.unique.name, value, name, other
         return None
 
+    def truncate(self, length: int) -> None:
+        """Take back the states above `length`."""
+        taken: dict[RowName, None] = {}
+        while self._written and (state := next(reversed(self._written))) > length:
+            taken.update(dict.fromkeys(self._written.pop(state)))
+        while self._deleted and self._deleted[-1][0] > length:
+            self._deleted.pop()
+        for name in taken:
+            self._hold(name, self.newest.pop(name, None), None)
+        for name in taken:
+            versions = self.rows[name]
+            place = bisect_right(versions.states, length)
+            gone = versions.values[place:]
+            del versions.states[place:], versions.values[place:]
+            self._leave_indexes(name, gone, versions.values)
+            if not versions.states:
+                del self.rows[name]
+                self._lately.pop(name, None)
+            elif versions.values[-1] is not None:
+                self.newest[name] = versions.values[-1]
+                self._hold(name, None, versions.values[-1])
+                # its deletion may be so long ago that it was not looked for any more
+                self._lately[name] = versions
+                for columns, index in self._indexes.items():
+                    _enter(index, columns, versions.values[-1], name, versions)
+
+    def _hold(self, name: RowName, old: Row | None, new: Row | None) -> None:
+        """The keys of a row are those of `new`, and were those of `old`."""
+        for key, (_, holders) in zip(self.keys, self.holders, strict=True):
+            before = None if old is None else self._key(key, old)
+            if before is not None and holders.get(before) == name:
+                del holders[before]
+            after = None if new is None else self._key(key, new)
+            if after is not None:
+                holders[after] = name
+
+    def clashes(self, writes: Mapping[RowName, Row | None]) -> bool:
+        """Whether a row about to be written has a key of one that is not."""
+        for key, (_, holders) in zip(self.keys, self.holders, strict=True):
+            for name, values in writes.items():
+                value = None if values is None else self._key(key, values)
+                other = None if value is None else holders.get(value)
+                if other is not None and other != name and other not in writes:
+                    return True
+        return False
+
     def _key(self, key: Key, values: Row) -> Row | None:
         """What the row has under a key; None where it is not constrained."""
         value = key.value(values)
-        return tuple(map(_fold, value)) if self.folded and value is not None else value
+        if not self.folded or value is None:
+            return value
+        return tuple([fold(one) for fold, one in zip(self._folds[id(key)], value, strict=True)])
 
     def _same(self, key: Key, values: Row, other: RowName, writes: Mapping[RowName, Row | None]) -> bool:
         theirs = writes[other] if other in writes else self.newest[other]
@@ -243,7 +303,7 @@ class StoredTable:
 
     def copy(self) -> StoredTable:
         """An independent copy, without the indexes."""
-        twin = StoredTable(self.schema, self.folded, self.keys)
+        twin = StoredTable(self.schema, self._rule, self.keys)
         twin.rows = {name: Versions(v.states.copy(), v.values.copy()) for name, v in self.rows.items()}
         twin.newest = self.newest.copy()
         twin._lately = {name: twin.rows[name] for name in self._lately}
@@ -268,6 +328,25 @@ def _fold(value: Value) -> Value:
     return "".join(c for c in decomposed if not unicodedata.combining(c)).rstrip()
 
 
+def _without_blanks(value: Value) -> Value:
+    return value.rstrip(" ") if isinstance(value, str) else value
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
+
+
+def _folds_of(key: Key, schema: Table, rule: TextRule) -> list[Callable[[Value], Value]]:
+    """For each part of a key, what is left of its texts: the same for equal ones."""
+    types = [part.type for part in key.unique.parts] or [schema.columns[place].type for place in key.unique.columns]
+    found: list[Callable[[Value], Value]] = []
+    for type_ in types:
+        own = rule_of(type_, rule)
+        plain = _as_it_is if equal_by_code_points(own) else _fold
+        found.append(_without_blanks if own is TextRule.BINARY_PADDED else plain)
+    return found
+
+
 def _enter(
     index: dict[Row, dict[RowName, Versions]], columns: Columns, values: Row, name: RowName, versions: Versions
 ) -> None:
@@ -285,10 +364,10 @@ class Store:
     __slots__ = ("catalog", "newest", "tables")
 
     def __init__(self, library: SqlLibrary, initial: Mapping[str, Sequence[Row]]) -> None:
-        folded = not equal_by_code_points(text_rule(library.dialect))
+        rule = text_rule(library.dialect)
         self.catalog = library.catalog
         self.tables = {
-            name: StoredTable(table, folded, library.keys[name]) for name, table in library.catalog.tables.items()
+            name: StoredTable(table, rule, library.keys[name]) for name, table in library.catalog.tables.items()
         }
         self.newest = 0
         for table, rows in initial.items():
@@ -313,6 +392,24 @@ class Store:
                 if values is not None or name in stored.rows:
                     stored.write(self.newest, name, values)
         return None, gone
+
+    def truncate(self, length: int) -> None:
+        """Take back the states above `length`."""
+        self.newest = length
+        for table in self.tables.values():
+            table.truncate(length)
+
+    def written_since(self, state: int, count: int) -> dict[int, list[RowName]]:
+        """The rows that later states wrote, by these, the newest first, of so many that wrote some."""
+        found: dict[int, list[RowName]] = {}
+        for table in self.tables.values():
+            for later, names in islice(table.written_since(state), count):
+                found.setdefault(later, []).extend(names)
+        return {later: found[later] for later in sorted(found, reverse=True)[:count]}
+
+    def clashes(self, writes: Writes) -> bool:
+        """Whether rows about to be written have keys of others in the newest state."""
+        return any(self.tables[table].clashes(rows) for table, rows in writes.items())
 
     def forget(self, oldest: int) -> None:
         """Drop what only states before `oldest` have, which are not asked for any more."""

@@ -8,12 +8,12 @@ alone. An account never changes a verdict. Does not know how a level is decided:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass
 from troubadour.audit.account.cycles import best_cycle
 from troubadour.audit.account.difference import difference_at, holder_of
 from troubadour.audit.account.edges import Edges, Possible
@@ -22,7 +22,7 @@ from troubadour.audit.account.lost import lost_commits
 from troubadour.audit.account.numbers import counts_wrong, drawn_twice
 from troubadour.audit.account.pieces import Pieces, taken_apart
 from troubadour.audit.account.rerun import Rerun, Unexplained
-from troubadour.audit.account.seen import told_by_values
+from troubadour.audit.account.seen import told_by_later, told_by_values
 from troubadour.audit.account.staging import base_of, beside, sights
 from troubadour.audit.account.wording import changes_of, edge_of, rows_before, tables_before
 from troubadour.audit.strongest import strongest, survey_levels
@@ -341,6 +341,10 @@ class _Builder:
         if missed is not None:
             return _Told(ANOMALIES[MISSED], (missed,))
         name, chain = told_by_values(before, self._first(failing + 1), transaction, difference)
+        if name == "garbage-read":
+            later = [one for one in self._log.transactions[failing + 1 :] if _is_over(transaction, one)]
+            ahead = told_by_later(before, later, transaction, difference)
+            name, chain = (name, chain) if ahead is None else ("future-read", ahead)
         if name in ("garbage-read", "wrong-answer") and counts_wrong(
             self._first(failing + 1), self._library, _WEAKEST, transaction.id, self._effort.budget
         ):
@@ -379,7 +383,7 @@ class _Builder:
         if outside not in found:
             found.append(outside)
         if holds:
-            found.append(f"does the application need more than {holds[0]}? the log keeps that level up to here")
+            found.append(f"does the application need more than {holds[0]}? up to here the log keeps that level")
         return tuple(found)
 
 

@@ -7,8 +7,8 @@ Does not know which cycles a level forbids.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.audit.account.rerun import Rerun
 from troubadour.isolation.anomalies import Kind, Link
 from troubadour.model.log import Transaction

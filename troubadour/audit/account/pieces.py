@@ -7,14 +7,15 @@ What a rolled-back transaction wrote may then be seen or not. Does not know whic
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import msgspec
 
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.problem.budget import FEW, MANY
 
-_KEEPS_TRANSACTION = re.compile(r"\s*(?:SAVEPOINT|ROLLBACK|RELEASE|SET\s|DECLARE|FETCH|CLOSE)", re.IGNORECASE)
+_KEEPS_TRANSACTION = pattern(r"\s*(?:SAVEPOINT|ROLLBACK|RELEASE|SET\s|DECLARE|FETCH|CLOSE)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.rendering import render_row
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass, field
 from sql_semantics.run.memory import MemoryView
 from sql_semantics.view import Row
 from troubadour.execution.free.values import json_of
@@ -26,7 +26,8 @@ from troubadour.proof.wording import key_text
 from troubadour.replay.checker import Replay
 from troubadour.replay.commit_tests.levels import level_of
 from troubadour.replay.commit_tests.times import times_of
-from troubadour.replay.step import Refusal, Step
+from troubadour.replay.refusal import Refusal
+from troubadour.replay.step import Step
 from troubadour.replay.store import Versions, Writes, rows_of
 from troubadour.replay.witness.listed import choices_of, exceptions_of, hidden_of, initial_of, newest_of, statements_of
 from troubadour.replay.witness.reads import Exceptions, RowStates
@@ -89,7 +90,7 @@ class _Rows:
 class Rerun:
     """A log with a witness: positions count from 1 in the witness's order."""
 
-    def __init__(self, log: Log, library: SqlLibrary, witness: Witness, isolation: str) -> None:
+    def __init__(self, log: Log, library: SqlLibrary, witness: Witness, isolation: str | None) -> None:
         """Raises Unexplained, Unsupported."""
         by_id = {transaction.id: rank for rank, transaction in enumerate(log.transactions)}
         self.log = log

@@ -6,11 +6,11 @@ Goes by the values of rows, as no explanation says which version was read. Does 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from sql_semantics.ir.queries import Aggregate
 from sql_semantics.ir.walks.traverse import fields_of
+from sql_semantics.records import dataclass
 from troubadour.audit.account.rerun import Rerun
 from troubadour.audit.told.explain import name
 from troubadour.model.account import Difference, Edge
@@ -49,6 +49,20 @@ def told_by_values(
     return name_, tuple(chain)
 
 
+def told_by_later(
+    before: Rerun, later: Sequence[Transaction], transaction: Transaction, difference: Difference
+) -> tuple[Edge, Edge] | None:
+    """The circle of an answer with a value that one of those wrote which began when the reader was over, `later`."""
+    strange = _strange(difference)
+    for one in later[:MANY]:
+        for value, writer in _alone(before, one):
+            if value in strange and one.status == "committed":
+                text = f"{name(transaction.id)} comes before {name(one.id)}: it was over before that began"
+                timed = Edge("real-time", transaction.id, one.id, text)
+                return _edge(writer, transaction, difference.statement, value), timed
+    return None
+
+
 def _strange(difference: Difference) -> list[str]:
     """Values observed that are not in any row expected."""
     seen = Counter(value for row in difference.extra for value in _values(row))
@@ -73,12 +87,17 @@ def _writers(before: Rerun, log: Log) -> dict[str, list[_Writer]]:
                 )
     aborted = [one for one in log.transactions if one.status == "aborted"]
     for one in aborted[:MANY]:
-        for table, rows in before.run_alone(one).items():
-            for values in rows:
-                for value in values:
-                    key = before.key_of(table, values)
-                    found.setdefault(value_text(value), []).append(_Writer(one, key))
+        for text, writer in _alone(before, one):
+            found.setdefault(text, []).append(writer)
     return found
+
+
+def _alone(before: Rerun, one: Transaction) -> Iterator[tuple[str, _Writer]]:
+    """What a transaction writes by itself, by the text of each value."""
+    for table, rows in before.run_alone(one).items():
+        for values in rows:
+            for value in values:
+                yield value_text(value), _Writer(one, before.key_of(table, values))
 
 
 def _edge(writer: _Writer, reader: Transaction, statement: int, value: str) -> Edge:

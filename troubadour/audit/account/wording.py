@@ -23,7 +23,7 @@ _SHOWN = 80
 
 
 def edge_of(rerun: Rerun, found: Possible) -> Edge:
-    """An edge in words, and as data for who checks it."""
+    """An edge in words, and as data for a program that checks it."""
     earlier, later = rerun.at(found.earlier), rerun.at(found.later)
     one, other = name(earlier.id), name(later.id)
     if found.kind is Kind.SESSION:
@@ -51,7 +51,7 @@ def edge_of(rerun: Rerun, found: Possible) -> Edge:
             f"{one} comes before {other}: both wrote {key}, {one} {_values(first)} and then {other} {_values(second)}"
         )
     elif found.kind is Kind.WR:
-        first = _told(rerun, row, written)
+        first = told(rerun, row, written)
         did = "had deleted" if written is None else "wrote"
         text = (
             f"{one} comes before {other}: {other}'s statement {_number(statement)} "
@@ -90,7 +90,7 @@ def changes_of(rerun: Rerun, positions: Sequence[int]) -> tuple[Change, ...]:
                 continue
             before, after = versions.at(position - 1), versions.at(position)
             key = rerun.key_text(row, after or before)
-            found.append(Change(rerun.at(position).id, key, _told(rerun, row, before), _told(rerun, row, after)))
+            found.append(Change(rerun.at(position).id, key, told(rerun, row, before), told(rerun, row, after)))
     return tuple(found[:MANY])
 
 
@@ -145,7 +145,7 @@ def _values(text: str | None) -> str:
     return "nothing" if text is None else text
 
 
-def _told(rerun: Rerun, row: str, values: Row | None) -> str | None:
+def told(rerun: Rerun, row: str, values: Row | None) -> str | None:
     """A version without its key."""
     if values is None:
         return None
@@ -158,7 +158,7 @@ def _told(rerun: Rerun, row: str, values: Row | None) -> str | None:
 def _changed(rerun: Rerun, row: str, seen: Row | None, written: Row | None) -> tuple[str | None, str | None]:
     """The columns in which two versions differ, of each; all but the key where one is missing."""
     if seen is None or written is None or seen == written:
-        return _told(rerun, row, seen), _told(rerun, row, written)
+        return told(rerun, row, seen), told(rerun, row, written)
     names = rerun.columns(row)
     places = [place for place in range(len(seen)) if seen[place] != written[place]]
     first, second = (

@@ -18,7 +18,7 @@ from troubadour.isolation.levels import LEVELS, Level, Scope, implied_by
 from troubadour.model.verdict import Status, Verdict
 from troubadour.problem.budget import BRIEFLY, EACH
 from troubadour.problem.problem import OutOfTime, Problem
-from troubadour.replay import check
+from troubadour.replay.checker import check
 from troubadour.search.found import Found
 from troubadour.search.scheduler import Search
 

@@ -28,7 +28,8 @@ from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.witness import Witness
 from troubadour.problem.budget import Budget
 from troubadour.problem.problem import Problem, level_of
-from troubadour.replay import Refusal, check
+from troubadour.replay.checker import check
+from troubadour.replay.refusal import Refusal
 
 _SNAPSHOTS = "session-snapshot"
 """The level at which the snapshots of a serializable run are taken for what they are."""

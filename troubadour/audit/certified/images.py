@@ -21,7 +21,7 @@ from troubadour.model.certificate import Commit, RowChange
 from troubadour.model.log import LogError, TransactionId
 from troubadour.model.values import read_value
 from troubadour.proof.wording import value_text
-from troubadour.replay import Replay
+from troubadour.replay.checker import Replay
 
 
 class _Untold:

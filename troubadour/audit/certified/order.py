@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.audit.told.explain import name
 from troubadour.model.certificate import Certificate, Commit, Snapshot
 from troubadour.model.log import LogError, TransactionId

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass
 from troubadour.audit.certified.aborted import Unplaced
 from troubadour.audit.certified.images import Images
 from troubadour.audit.certified.mismatch import mismatch
@@ -24,7 +24,8 @@ from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import Views, Witness
 from troubadour.problem.budget import SOME, Budget
 from troubadour.problem.problem import Problem
-from troubadour.replay import Refusal, Replay, check
+from troubadour.replay.checker import Replay, check
+from troubadour.replay.refusal import Refusal
 from troubadour.search.found import Found
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.facts.objects.accesses import Accesses
 from troubadour.facts.objects.facts import Fault
 from troubadour.facts.objects.names import shown
@@ -76,7 +76,7 @@ def _link(log: ObjectLog, one: DependencyLink) -> Link:
     if one.at < 0:
         return Link(Kind(one.kind))
     owner = one.later if one.kind is Kind.WR else one.earlier
-    statement = one.at - log.first[owner] if one.kind in (Kind.WR, Kind.RW) else None
+    statement = one.at - log.first[owner] if one.kind in (Kind.WR, Kind.RW) and one.by < 0 else None
     return Link(Kind(one.kind), _key(log, one.at), statement=statement)
 
 
@@ -116,6 +116,10 @@ def _edge(log: ObjectLog, one: DependencyLink) -> Edge:
         return Edge(
             "wr", *ids, text, statement, table, None, key, False, seen, ids[0], _status(log, one.earlier), wrote
         )
+    if one.kind is Kind.RW and one.by >= 0:
+        text += f"{earlier} appended to {key} without what {later} appended there, {wrote}, as {_name(log, one.by)} "
+        text += f"shows, which read {seen}"
+        return Edge("rw", *ids, text, None, table, None, key, False, seen, None, None, wrote)
     if one.kind is Kind.RW:
         statement = one.at - log.first[one.earlier]
         text += f"{earlier}'s operation {statement + 1} read {seen} of {key}, without what {later} wrote there, {wrote}"

@@ -12,7 +12,6 @@ from troubadour.isolation.levels import Level, Scope
 from troubadour.model.objects import COMMITTED
 from troubadour.order.objects.arrays import in_order
 from troubadour.order.objects.by_version import by_version
-from troubadour.order.objects.completed import completed
 from troubadour.order.objects.greedy import Greedy
 from troubadour.order.objects.known import Relation, Why
 from troubadour.order.objects.needs import needs_of
@@ -22,11 +21,22 @@ VISITS = 3_000_000
 """Of cells by transactions, beyond which no order is looked for step by step."""
 
 
-def candidates(facts: Facts, relation: Relation, level: Level) -> Iterator[Reading]:
-    """Witnesses to try, those that are likely and cheap first."""
+def sorted_events(facts: Facts, relation: Relation) -> Ints | None:
+    """The events in an order that has all edges, near the hint order; None where the edges have a circle."""
+    order = np.array(in_order(relation.links, _priority(relation, _hint(facts))), np.int64)
+    return order if len(order) == relation.links.events else None
+
+
+def _hint(facts: Facts) -> Ints:
     log = facts.accesses.log
     hint = np.empty(len(log), np.int64)
     hint[column(log.order)] = np.arange(len(log))
+    return hint
+
+
+def candidates(facts: Facts, relation: Relation, level: Level, order: Ints | None) -> Iterator[Reading]:
+    """Witnesses to try, those that are likely and cheap first. `order`: see `sorted_events`."""
+    log, hint = facts.accesses.log, _hint(facts)
     happened = (np.frombuffer(log.statuses, np.uint8) == COMMITTED) | (relation.since < NEVER)
     along = column(log.order)
     along = along[happened[along]]
@@ -34,8 +44,7 @@ def candidates(facts: Facts, relation: Relation, level: Level) -> Iterator[Readi
     if by_hint is not None:
         yield _reading(facts, level, along, by_hint)
     priority = _priority(relation, hint)
-    order = np.array(in_order(relation.links, priority), np.int64)
-    if len(order) != relation.links.events:
+    if order is None:
         return
     yield _reading(facts, level, *_of_events(relation, order, happened))
     if level.scope is Scope.ROW:
@@ -54,6 +63,9 @@ def candidates(facts: Facts, relation: Relation, level: Level) -> Iterator[Readi
     found = Greedy(relation.links, priority, owner, needs, half, keeps=level.write_conflict).run()
     if found is not None:
         yield _reading(facts, level, *_of_events(relation, np.array(found, np.int64), happened))
+    # the order of SQL's logs, too, which few logs come to
+    from troubadour.order.objects.completed import completed
+
     whole = completed(facts, relation, happened, keeps=level.write_conflict)
     if whole is not None:
         yield _reading(facts, level, *_of_events(relation, whole, happened))

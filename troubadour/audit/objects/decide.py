@@ -8,23 +8,27 @@ audited as the SQL that it stands for. Does not know files or how a verdict is s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from itertools import islice
 
 import msgspec
 import numpy as np
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass, replace
 from troubadour.audit.objects.account import Finding, account_of_circle, account_of_fault
-from troubadour.audit.objects.candidates import candidates
+from troubadour.audit.objects.candidates import candidates, sorted_events
 from troubadour.audit.objects.links import links_of
+from troubadour.audit.objects.placed import placed
 from troubadour.audit.objects.second import core_log
-from troubadour.audit.objects.timestamps import check_writers, gaps_of, refuted, rules_of
-from troubadour.facts.objects.accesses import NEVER, Accesses, Ints, accesses_of, ranks
+from troubadour.audit.objects.timestamps import check_writers, refuted, refuted_by_some, rules_of
+from troubadour.facts.objects.accesses import NEVER, Accesses, Ints, accesses_of, column, ranks
 from troubadour.facts.objects.facts import Facts, Fault
 from troubadour.facts.objects.gather import Derived
 from troubadour.facts.objects.totals import total_faults
+from troubadour.facts.objects.written import read_of_unknown
 from troubadour.formats.objects.expand import row_names
 from troubadour.formats.objects.read import kept
 from troubadour.isolation.levels import LEVELS, Level, Scope
@@ -37,10 +41,10 @@ from troubadour.model.witness import RowRead, TransactionView, Views, Witness
 from troubadour.order.objects.arrays import lightest, shortest_circle
 from troubadour.order.objects.counted_times import out_of_time
 from troubadour.order.objects.known import Relation, Why, is_general, is_orderly, known_order
-from troubadour.problem.budget import SOME
+from troubadour.problem.budget import FEW, SOME
 from troubadour.proof.dependencies import is_shown
 from troubadour.replay.objects import Reading, by_timestamps, check_reading
-from troubadour.timestamps.offline import ledger_of
+from troubadour.timestamps.offline import gaps_of, ledger_of
 
 Confirm = Callable[[ObjectLog, str], Status]
 """f(log, level): what the audit of a log's SQL says of it."""
@@ -70,6 +74,16 @@ class ObjectOptions:
     minimum: int = 0
     visible: bool = False
     gaps: bool = False
+
+
+CHEAP = 4
+"""Candidates that need no search: the hint order, one that has all edges, and two by versions."""
+
+
+class AskedOften(Derived):
+    """The facts of one log that is asked about at several levels, and the order that replay `accepted` last."""
+
+    accepted: Reading | None = None
 
 
 def decide_objects(
@@ -162,6 +176,15 @@ def _observed(log: ObjectLog) -> int:
     return int((reads & (np.frombuffer(log.values, np.int64) != UNREAD)).sum())
 
 
+@dataclass(frozen=True, slots=True)
+class _Contradiction:
+    """A circle's edges or a fault, and how many committed transactions the shortest prefix has that shows it."""
+
+    weight: int
+    circle: list[int] | None
+    fault: Fault | None = None
+
+
 class _Decision:
     """One log at one level."""
 
@@ -180,6 +203,8 @@ class _Decision:
         self.whole = log if whole is None else whole
         self.grows = _grows(level)
         self.called = level.name
+        self.is_sooner = False
+        """Whether shorter prefixes were looked at already."""
 
     def _like(self, log: ObjectLog) -> _Decision:
         """Another log, or a prefix of the whole one, at the same levels."""
@@ -187,29 +212,35 @@ class _Decision:
 
     def made(self) -> Verdict | None:
         """The verdict; None where nothing is decided."""
-        timed = self._by_timestamps()
-        if timed is not None:
-            return timed
+        known = self._by_timestamps() or self._likely()
+        if known is not None:
+            return known
         facts = self.derived.facts(grows=self.grows)
         relation = known_order(facts, self.level)
-        fault = self._first_fault(facts, relation)
-        bound = NEVER if fault is None else fault[0]
-        circle = None
-        if not self.level.dirty:
-            circle = self._circle(relation, int(bound))
-        if circle is None and fault is None:
-            return self._explained(facts, relation)
-        weight = int(bound) if circle is None else circle[0]
-        explained, smaller = self._prefix(relation, weight)
+        order = sorted_events(facts, relation)
+        found = self._contradiction(facts, relation, acyclic=order is not None)
+        if found is None:
+            return self._explained(facts, relation, order)
+        explained, smaller = self._prefix(relation, found.weight)
         if smaller is not None:
             return smaller
         if not explained and self.whole.count(COMMITTED) <= SOME:
             return None
         notes = () if explained else (UNEXPLAINED,)
+        if found.circle is not None:
+            return self._refuted_by_circle(facts, relation, notes, found.weight, found.circle)
+        assert found.fault is not None
+        return self._refuted_by_fault(facts.accesses, notes, found.weight, found.fault)
+
+    def _contradiction(self, facts: Facts, relation: Relation, *, acyclic: bool = False) -> _Contradiction | None:
+        """What contradicts the level in the shortest prefix; `acyclic`: the edges have no circle."""
+        fault = self._first_fault(facts, relation)
+        circle = None
+        if not self.level.dirty and not acyclic:
+            circle = self._circle(relation, int(NEVER) if fault is None else fault[0])
         if circle is not None:
-            return self._refuted_by_circle(facts, relation, notes, *circle)
-        assert fault is not None
-        return self._refuted_by_fault(facts.accesses, notes, *fault)
+            return _Contradiction(*circle)
+        return None if fault is None else _Contradiction(fault[0], None, fault[1])
 
     def by_totals(self) -> Verdict | None:
         """A violation, where what nothing changes the sum of has another sum; None else. That holds whatever was there
@@ -232,10 +263,32 @@ class _Decision:
         before = _limited(self.log, weight)
         if self._explains(_some(before, happened)):
             return True, None
-        other = self._like(before).made()
+        sooner = None if self.is_sooner else self._sooner(weight)
+        other = None if sooner is None else sooner.made()
+        other = other or self._like(before).made()
         if other is None:
             return False, None
         return (True, None) if other.status is Status.CORRECT else (False, other)
+
+    def _sooner(self, weight: int) -> _Decision | None:
+        """The decision of a prefix of less than some weight that contradicts the level, too, a short one if there are
+        several; None where none is found. A prefix may show what the whole log does not, as a key whose answers
+        contradict one another tells nothing: a fourth is looked at, a fourth of that and so on, then halves. Of what
+        comes later no answers are known."""
+        found: _Decision | None = None
+        free, bound, step = 0, weight, 4
+        while bound - free > max(1, bound // FEW):
+            size = free + (bound - free) // step
+            other = self._like(_blind(self.log, size + 1))
+            facts = other.derived.facts(grows=self.grows)
+            told = other._contradiction(facts, known_order(facts, self.level))
+            if told is None:
+                free, step = size, 2
+            else:
+                found, bound = other, told.weight
+        if found is not None:
+            found.is_sooner = True
+        return found
 
     def _explains(self, log: ObjectLog) -> bool:
         """Whether a candidate explains another log."""
@@ -243,7 +296,8 @@ class _Decision:
         if other._by_timestamps() is not None:
             return True
         facts = other.derived.facts(grows=self.grows)
-        return other._explained(facts, known_order(facts, self.level)) is not None
+        relation = known_order(facts, self.level)
+        return other._explained(facts, relation, sorted_events(facts, relation)) is not None
 
     def _first_fault(self, facts: Facts, relation: Relation) -> tuple[int, Fault] | None:
         """The fault that the shortest prefix has, with its number of committed transactions."""
@@ -278,11 +332,11 @@ class _Decision:
         self, facts: Facts, relation: Relation, notes: tuple[str, ...], weight: int, edges: list[int]
     ) -> Verdict | None:
         circle = links_of(facts, relation, edges)
-        if not is_shown(self.log, self.level, circle):
-            return None
         members = {link.earlier for link in circle} | {link.by for link in circle if link.by >= 0}
         told = [at for link in circle for at in (link.at, link.more) if at >= 0]
         self._confirm(members, told)
+        if not is_shown(self.log, self.level, circle):
+            return None
         if len(members) > FEW_ENOUGH or any(link.by >= 0 for link in circle):
             notes = (*notes, NOT_MINIMAL)
         if self._have_others(members, told):
@@ -358,23 +412,46 @@ class _Decision:
         log = self.log
         if not len(log.commits) or max(log.commits) == MISSING:
             return None
-        reading = by_timestamps(log, self.isolation)
-        return self._judged(reading, "timestamps") if isinstance(reading, Reading) else None
+        for one in _fates(log):
+            reading = by_timestamps(one, self.isolation)
+            verdict = self._judged(reading, "timestamps") if isinstance(reading, Reading) else None
+            if verdict is not None:
+                return verdict
+        among = None if self.level.scope is Scope.ROW else placed(log, serial=self.level.horizon.latest)
+        return None if among is None else self._judged(among, "timestamps")
 
-    def _explained(self, facts: Facts, relation: Relation) -> Verdict | None:
-        verdict = self._first_accepted(candidates(facts, relation, self.level))
+    def _likely(self) -> Verdict | None:
+        """Correct, where an order that explains the log at another level does so here, or one that keeps sessions and
+        times, too: such a one is near that of the database, and serves other levels."""
+        if isinstance(self.derived, AskedOften) and self.derived.accepted is not None:
+            return self._judged(self.derived.accepted)
+        facts = self.derived.facts(grows=self.grows)
+        if facts.faults:
+            return None
+        relation = known_order(facts, replace(self.level, session=True, real_time=True))
+        order = sorted_events(facts, relation)
+        return (
+            None
+            if order is None
+            else self._first_accepted(islice(candidates(facts, relation, self.level, order), CHEAP))
+        )
+
+    def _explained(self, facts: Facts, relation: Relation, order: Ints | None) -> Verdict | None:
+        verdict = self._first_accepted(candidates(facts, relation, self.level, order))
         if verdict is not None or self.grows:
             return verdict
         if self.level.scope is not Scope.ROW:
             return self._explained_at(level for level in _above([self.level.name]) if _grows(level))
         facts = self.derived.facts(grows=True)
-        return self._first_accepted(candidates(facts, known_order(facts, self.level, newest=True), self.level))
+        relation = known_order(facts, self.level, newest=True)
+        return self._first_accepted(candidates(facts, relation, self.level, sorted_events(facts, relation)))
 
     def _explained_at(self, levels: Iterable[Level]) -> Verdict | None:
         """Correct, where replay accepts an order that a stronger level has."""
         for level in levels:
             facts = self.derived.facts(grows=_grows(level))
-            verdict = self._first_accepted(candidates(facts, known_order(facts, level), level))
+            relation = known_order(facts, level)
+            verdict = self._first_accepted(candidates(facts, relation, level, sorted_events(facts, relation)))
             if verdict is not None:
                 return verdict
         return None
@@ -390,6 +467,8 @@ class _Decision:
             return None
         if refusal is not None:
             return None
+        if isinstance(self.derived, AskedOften) and self.log is self.whole:
+            self.derived.accepted = reading
         witness = _witness(self.log, reading, self.isolation)
         return self._verdict(Status.CORRECT, self.whole.count(COMMITTED), engine, witness=witness)
 
@@ -432,7 +511,7 @@ class _Between(_Decision):
     def _like(self, log: ObjectLog) -> _Decision:
         return _Between(log, self.names, self.isolation, self.confirm, self.level, self.whole)
 
-    def _explained(self, facts: Facts, relation: Relation) -> Verdict | None:
+    def _explained(self, facts: Facts, relation: Relation, order: Ints | None) -> Verdict | None:
         return self._explained_at(_above(self.names))
 
 
@@ -474,7 +553,8 @@ class _ByTimestamps(_Decision):
         notes: tuple[str, ...] = ()
         if not self._strict:
             before = _limited(log, found.weight)
-            kept = np.flatnonzero(np.frombuffer(before.statuses, np.uint8) == COMMITTED)
+            certain = np.flatnonzero(np.frombuffer(before.statuses, np.uint8) == COMMITTED)
+            kept = np.union1d(certain, np.array(sorted(read_of_unknown(log)), np.int64))
             if len(kept) and not self._prefix_is_explained(_some(before, kept)):
                 if log.count(COMMITTED) <= SOME:
                     return None
@@ -483,9 +563,44 @@ class _ByTimestamps(_Decision):
         finding = Finding(found.account, found.explanation)
         return self._violation(found.weight, found.members, finding, notes, "timestamps", found.violations)
 
+    def by_some(self, counts: Mapping[str, int]) -> Verdict | None:
+        """The violation of the log of which this one is a part."""
+        found = refuted_by_some(self.log, self._rules, counts)
+        if found is None:
+            return None
+        if not self._strict:
+            self._confirm(set(found.members), list(found.operations))
+        finding = Finding(found.account, found.explanation)
+        return self._violation(found.weight, found.members, finding, (), "timestamps", found.violations)
+
     def _prefix_is_explained(self, log: ObjectLog) -> bool:
         reading = by_timestamps(log, self.isolation)
-        return isinstance(reading, Reading) and check_reading(log, reading, self.isolation) is None
+        if isinstance(reading, Reading) and check_reading(log, reading, self.isolation) is None:
+            return True
+        among = placed(log, serial=self.level.horizon.latest)
+        return among is not None and check_reading(log, among, self.isolation) is None
+
+
+def refuted_part(log: ObjectLog, options: ObjectOptions, confirm: Confirm, counts: Mapping[str, int]) -> Verdict | None:
+    """The violation of a log by timestamps of which this is the part about some keys, with the numbers of this part;
+    see `refuted_by_some`. None where it is not decided. Raises Disagreement."""
+    level = _level_of(log, options.isolation)
+    if level is None or not level.ordered or not _is_judged(log, options):
+        return None
+    return _ByTimestamps(log, level, options, confirm).by_some(counts)
+
+
+def _fates(log: ObjectLog) -> Iterator[ObjectLog]:
+    """The log, and as it is where those of unknown outcome did not happen of which nothing was read."""
+    yield log
+    read = read_of_unknown(log)
+    statuses = np.frombuffer(log.statuses, np.uint8)
+    unread = (statuses == UNKNOWN) & (np.frombuffer(log.commits, np.int64) != MISSING)
+    unread[list(read)] = False
+    if unread.any():
+        found = copy(log)
+        found.statuses = bytearray(np.where(unread, ABORTED, statuses).astype(np.uint8).tobytes())
+        yield found
 
 
 def _limited(log: ObjectLog, weight: int) -> ObjectLog:
@@ -496,6 +611,17 @@ def _limited(log: ObjectLog, weight: int) -> ObjectLog:
     for place in np.flatnonzero((rank >= weight) & (rank < NEVER)).tolist():
         statuses[place] = UNKNOWN
     found.statuses = statuses
+    return found
+
+
+def _blind(log: ObjectLog, weight: int) -> ObjectLog:
+    """As `_limited`, and nothing is known of what the others read: what that contradicts the log does, too."""
+    found = _limited(log, weight)
+    rank = ranks(log)
+    later = np.repeat((rank >= weight) & (rank < NEVER), np.diff(column(log.first)))
+    values = column(log.values).copy()
+    values[later & (np.frombuffer(log.kinds, np.uint8) == READ)] = UNREAD
+    found.values = array("q", values.tobytes())
     return found
 
 

@@ -21,30 +21,28 @@ _KINDS = {
 
 def links_of(facts: Facts, relation: Relation, edges: Sequence[int]) -> list[DependencyLink]:
     """A circle of events as one of transactions: edges through beads are put together, those inside one left out."""
-    links, owner = relation.links, relation.owner
-    # begin at an edge that leaves a transaction
-    ways = list(edges)
-    start = next(n for n, one in enumerate(ways) if owner[links.source[one]] >= 0)
-    ways = ways[start:] + ways[:start]
+    links, owner, ways = relation.links, relation.owner, [*edges]
+    sources, targets = (owner[ends[ways]].tolist() for ends in (links.source, links.target))
+    why, by, at = (column[ways].tolist() for column in (relation.why, relation.by, relation.at))
     found: list[DependencyLink] = []
     begun = -1
     told: list[int] = []
-    for one in ways:
-        source, target = int(owner[links.source[one]]), int(owner[links.target[one]])
-        if source >= 0:
-            begun, told = source, []
-        if relation.why[one] != Why.INSIDE:
+    # begin at an edge that leaves a transaction
+    start = next(n for n, one in enumerate(sources) if one >= 0)
+    for one in (*range(start, len(ways)), *range(start)):
+        if sources[one] >= 0:
+            begun, told = sources[one], []
+        if why[one] != Why.INSIDE:
             told.append(one)
-        if target < 0 or not told:
+        if targets[one] < 0 or not told:
             continue
         # of a counter two reads tell it: what one misses the other one has
         first, last = told[0], told[-1]
-        at, more = (_operation(facts, relation, edge) for edge in (first, last))
-        kind = _KINDS[Why(int(relation.why[first]))]
-        found.append(DependencyLink(kind, begun, target, at, int(relation.by[first]), -1 if last == first else more))
+        shown, more = (_operation(facts, at[edge]) for edge in (first, last))
+        kind = _KINDS[Why(why[first])]
+        found.append(DependencyLink(kind, begun, targets[one], shown, by[first], -1 if last == first else more))
     return found
 
 
-def _operation(facts: Facts, relation: Relation, edge: int) -> int:
-    at = int(relation.at[edge])
+def _operation(facts: Facts, at: int) -> int:
     return -1 if at < 0 else int(facts.accesses.op[at])

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from troubadour.facts.objects.written import values_read, writers_of
 from troubadour.formats.objects.read import kept
 from troubadour.model.objects import ABORTED, COMMITTED, READ, UNREAD, ObjectLog
 from troubadour.model.verdict import Status
@@ -18,7 +19,7 @@ from troubadour.problem.budget import BRIEFLY, SEVERAL
 
 def core_log(log: ObjectLog, members: Iterable[int], operations: Iterable[int]) -> ObjectLog | None:
     """The core's transactions with what they do to the keys of some operations, and before these the writers of what
-    they read there, of which nothing is observed; None where these are many."""
+    they read there (of counters all that add to them), of which nothing is observed; None where these are many."""
     members = set(members)
     cells = {(log.subjects[at], log.keys[at]) for at in operations}
     told = [
@@ -27,8 +28,9 @@ def core_log(log: ObjectLog, members: Iterable[int], operations: Iterable[int]) 
         for at in range(log.first[one], log.first[one + 1])
         if log.kinds[at] == READ and log.values[at] != UNREAD and (log.subjects[at], log.keys[at]) in cells
     ]
-    wanted = {(log.subjects[at], log.keys[at], value) for at in told for value in _values(log, at)}
-    writers = _writers(log, wanted) - members
+    wanted = {(log.subjects[at], log.keys[at], value) for at in told for value in values_read(log, at)}
+    counted = {(subject, key) for subject, key in cells if log.objects[subject].type == "counter"}
+    writers = (writers_of(log, wanted) | _changing(log, counted)) - members
     if len(members) + len(writers) > SEVERAL:
         return None
     rank = {place: number for number, place in enumerate(log.order)}
@@ -51,24 +53,14 @@ def by_sql(core: ObjectLog, level: str) -> Status:
     return audit(*library_for(expanded(core), level), Options(level, effort=BRIEFLY)).status
 
 
-def _writers(log: ObjectLog, wanted: set[tuple[int, int, int]]) -> set[int]:
-    """The transactions that write some values to some keys."""
-    if not wanted:
-        return set()
-    keys, values = (np.array([one[number] for one in wanted], np.int64) for number in (1, 2))
+def _changing(log: ObjectLog, cells: set[tuple[int, int]]) -> set[int]:
+    """The transactions that did not abort and change some cells."""
+    keys = np.array([key for _, key in cells], np.int64)
     change = np.frombuffer(log.kinds, np.uint8) != READ
-    of_key = np.isin(np.frombuffer(log.keys, np.int64), keys)
-    near = np.flatnonzero(change & of_key & np.isin(np.frombuffer(log.values, np.int64), values)).tolist()
-    found = [at for at in near if (log.subjects[at], log.keys[at], log.values[at]) in wanted]
-    return {int(np.searchsorted(np.frombuffer(log.first, np.int64), at, side="right")) - 1 for at in found}
-
-
-def _values(log: ObjectLog, at: int) -> list[int]:
-    """What a read shows, as values that were written."""
-    code = log.values[at]
-    if log.objects[log.subjects[at]].type in ("list", "set"):
-        return list(log.sequences.at(code))
-    return [code]
+    near = np.flatnonzero(change & np.isin(np.frombuffer(log.keys, np.int64), keys)).tolist()
+    found = [at for at in near if (log.subjects[at], log.keys[at]) in cells]
+    owners = np.searchsorted(np.frombuffer(log.first, np.int64), found, side="right") - 1
+    return {one for one in owners.tolist() if log.statuses[one] != ABORTED}
 
 
 def _narrow(log: ObjectLog, cells: set[tuple[int, int]], blind: set[int]) -> None:

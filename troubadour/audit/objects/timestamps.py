@@ -8,27 +8,25 @@ SQL that it stands for. Does not know files or how a verdict is shown.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator, Mapping
+from itertools import chain, pairwise
 
-import numpy as np
-
-from troubadour.audit.untimed import untimed
-from troubadour.facts.objects.accesses import column, ranks
+from sql_semantics.records import dataclass
+from troubadour.facts.objects.accesses import ranks
 from troubadour.facts.objects.names import shown
 from troubadour.isolation.advice import advice
 from troubadour.isolation.anomalies import ANOMALIES
 from troubadour.isolation.levels import Level
+from troubadour.isolation.naming import untimed
 from troubadour.model.account import Account, Edge
 from troubadour.model.breaches import Breach, Breaches
 from troubadour.model.log import LogError
 from troubadour.model.objects import COMMITTED, MISSING, READ, ObjectLog
-from troubadour.timestamps.cells import Write
+from troubadour.timestamps.cells import Reader, Write
 from troubadour.timestamps.ledger import Ledger, Rules
 from troubadour.timestamps.offline import LONG, ledger_of
 from troubadour.timestamps.told import told
-from troubadour.timestamps.visits import Cell, Visit
+from troubadour.timestamps.visits import Cell
 
 _CALLED = {
     "older": "stale-read",
@@ -72,36 +70,40 @@ def rules_of(level: Level, *, visible: bool = False, gaps: bool = False) -> Rule
     return Rules(serial=level.horizon.latest, visible=visible, gaps=gaps)
 
 
-def gaps_of(log: ObjectLog) -> str | None:
-    """What is said of the numbers that are missing in sessions; None where none is."""
-    if not len(log):
-        return None
-    sessions, numbers = column(log.sessions), column(log.numbers)
-    chosen = np.flatnonzero((sessions >= 0) & (numbers != MISSING))
-    chosen = chosen[np.lexsort((numbers[chosen], sessions[chosen]))]
-    session, number = sessions[chosen], numbers[chosen]
-    expected = np.zeros(len(chosen), np.int64)
-    expected[1:] = np.where(session[1:] == session[:-1], number[:-1] + 1, 0)
-    wrong = np.flatnonzero(number != expected)
-    if not len(wrong):
-        return None
-    first = int(chosen[wrong[0]])
-    return (
-        f"numbers of sessions are missing in {len(wrong):,} places, the first before {log.ids[first]} (session "
-        f"{log.session(first)}, number {log.numbers[first]})"
-    )
-
-
 def refuted(log: ObjectLog, rules: Rules, long: int = LONG) -> Refuted | None:
     """What fails first, with the core of that; None where nothing certainly does. `long`: as of `ledger_of`."""
     ledger = ledger_of(log, rules, long)
-    if not ledger.count():
+    if not ledger.count() or (not rules.visible and not rules.gaps and _some_session_is_open(ledger)):
         return None
     found = _Refutation(log, ledger).made()
     if ledger.upto is not None and found.weight >= ledger.upto:
         # a key that was not looked at may fail earlier
         return _Refutation(log, ledger_of(log, rules, len(log.kinds) + 1)).made()
     return found
+
+
+def _some_session_is_open(ledger: Ledger) -> bool:
+    """Whether some transaction may be late of a session of which only a part is numbered: the order of such a session
+    hangs on that of all, which is that of the SQL."""
+    for session in ledger.mixed:
+        mine = ledger.sessions[session]
+        spans = sorted((commit, start) for _, _, start, commit, _ in mine)
+        if any(commit > start for (commit, _), (_, start) in pairwise(spans)) or any(
+            number in ledger.late for _, number, _, _, _ in mine
+        ):
+            return True
+    return False
+
+
+def refuted_by_some(log: ObjectLog, rules: Rules, counts: Mapping[str, int]) -> Refuted | None:
+    """The same of a log that is a part of another one, about some of its keys, with how many violations of each axiom
+    that one has: all that may fail first, and all that are told, are of these keys. None where they are not."""
+    ledger = ledger_of(log, rules, len(log.kinds) + 1)
+    here = ledger.breaches(0).by_axiom
+    ledger.elsewhere = {axiom: counts[axiom] - count for axiom, count in here.items()}
+    if not sum(here.values()) or min(ledger.elsewhere.values()) < 0:
+        return None
+    return _Refutation(log, ledger).made()
 
 
 class _Refutation:
@@ -169,7 +171,7 @@ class _Refutation:
 
     def _weight(self, number: int, cell: Cell) -> int:
         own, ledger, rank = self._rank[number], self._ledger, self._rank
-        moment, visit = ledger.reader(number, cell)
+        reader = ledger.reader(number, cell)
         versions = ledger.versions[cell]
         later = sorted({rank[one.number] for one in versions.writes if one.certain and rank[one.number] > own})
         low, high = 0, len(later)
@@ -177,7 +179,7 @@ class _Refutation:
         while low < high:
             middle = (low + high) // 2
             certain = [one for one in versions.writes if one.certain and rank[one.number] <= bounds[middle]]
-            if versions.explains_with(certain, moment, number, visit):
+            if versions.explains_with(certain, reader):
                 low = middle + 1
             else:
                 high = middle
@@ -186,7 +188,8 @@ class _Refutation:
     def _core(self, number: int, cell: Cell) -> set[int]:
         """The reader, and the writers without which an unknown write of one of them might explain it."""
         ledger = self._ledger
-        moment, visit = ledger.reader(number, cell)
+        reader = ledger.reader(number, cell)
+        moment = reader[0]
         versions = ledger.versions[cell]
         end = bisect_right(versions.commits, moment)
         seen = [one for one in versions.writes[:end] if one.number != number]
@@ -194,9 +197,9 @@ class _Refutation:
         if kind == "register":
             kept = _last(seen, moment)
         elif kind == "list":
-            kept = _suffix(seen, moment, visit)
+            kept = _suffix(seen, reader)
         elif kind == "set":
-            kept = next(([one] for one in seen if _is_missed(one, moment, visit)), seen)
+            kept = next(([one] for one in seen if _is_missed(one, reader)), seen)
         else:
             kept = seen
         return {number, *(one.number for one in kept)}
@@ -229,11 +232,12 @@ def _last(seen: list[Write], moment: int) -> list[Write]:
     return kept
 
 
-def _suffix(seen: list[Write], moment: int, visit: Visit) -> list[Write]:
+def _suffix(seen: list[Write], reader: Reader) -> list[Write]:
     """The last appends to a list that contradict what was read, all the earlier ones being unknown."""
+    moment, _, value, _ = reader
     if any(not one.certain or one.commit == moment for one in seen):
         return seen
-    value, kept = visit.base, list[Write]()
+    kept = list[Write]()
     for one in reversed(seen):
         kept.append(one)
         length = len(one.change)
@@ -243,6 +247,6 @@ def _suffix(seen: list[Write], moment: int, visit: Visit) -> list[Write]:
     return kept
 
 
-def _is_missed(one: Write, moment: int, visit: Visit) -> bool:
+def _is_missed(one: Write, reader: Reader) -> bool:
     """Whether a set that was read lacks what was certainly added before."""
-    return one.certain and one.commit < moment and not one.change <= visit.base
+    return one.certain and one.commit < reader[0] and not one.change <= reader[2]

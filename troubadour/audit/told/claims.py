@@ -1,6 +1,6 @@
 """What an accusation says of one statement: that in none of these states it answers what was observed.
 
-For whoever can ask the product itself whether that is so. Does not know engines.
+For a program that can ask the product itself whether that is so. Does not know engines.
 """
 
 from __future__ import annotations

@@ -36,22 +36,22 @@ def row_text(trace: Trace, row: RowHistory, version: Version) -> str:
 
 def explain(problem: Problem, trace: Trace, failure: Failure) -> str:
     """One sentence on why a transaction has no place after the ones in `trace`."""
-    who = name(problem.transaction(failure.item).id)
+    failing = name(problem.transaction(failure.item).id)
     match failure.condition:
         case "NWC" if problem.levels[failure.item].conflict is Conflict.VALUES:
-            return _write_conflict(problem, trace, failure, who)
+            return _write_conflict(problem, trace, failure, failing)
         case "observation" | "error":
-            return _observation(problem, trace, failure, who)
+            return _observation(problem, trace, failure, failing)
     text = failure.text
     for row in failure.rows:
         text = text.replace(row.address, row_text(trace, row, failure.source))
-    return f"{who}: {text}"
+    return f"{failing}: {text}"
 
 
-def _write_conflict(problem: Problem, trace: Trace, failure: Failure, who: str) -> str:
+def _write_conflict(problem: Problem, trace: Trace, failure: Failure, item: str) -> str:
     row = _in_trace(trace, failure.rows[0])
     if row is None:
-        return f"{who}: {failure.text}"
+        return f"{item}: {failure.text}"
     source, last = failure.source, row.at(trace.states.length)
     writer_position = row.positions[-1]
     writer = name(problem.transaction(trace.placements[writer_position - 1].item).id)
@@ -59,7 +59,7 @@ def _write_conflict(problem: Problem, trace: Trace, failure: Failure, who: str) 
     before = ", ".join(value_text(source[c]) for c in changed) if isinstance(source, tuple) else "absence"
     after = ", ".join(value_text(last[c]) for c in changed) if isinstance(last, tuple) else None
     what = f"committed {after} there" if after is not None else "deleted it"
-    return f"{who} changes {row_text(trace, row, source)} from {before}, but {writer} {what} after {who}'s snapshot"
+    return f"{item} changes {row_text(trace, row, source)} from {before}, but {writer} {what} after {item}'s snapshot"
 
 
 def _in_trace(trace: Trace, row: RowHistory) -> RowHistory | None:
@@ -77,7 +77,7 @@ def _changed_columns(trace: Trace, row: RowHistory, source: Version, last: Versi
     return [column for column in range(width) if column not in key] or list(range(width))
 
 
-def _observation(problem: Problem, trace: Trace, failure: Failure, who: str) -> str:
+def _observation(problem: Problem, trace: Trace, failure: Failure, failing: str) -> str:
     texts: list[str] = []
     candidates = trace.candidates(failure.item) if failure.condition == "observation" else iter(())
     for candidate in islice(candidates, MANY):
@@ -93,7 +93,7 @@ def _observation(problem: Problem, trace: Trace, failure: Failure, who: str) -> 
     shown = sql if len(sql) <= 80 else sql[:77] + "..."
     if statement.params:
         shown += f" with {msgspec.json.encode(statement.params).decode()}"
-    where = f"statement {failure.statement + 1} of {who} ({shown})"
+    where = f"statement {failure.statement + 1} of {failing} ({shown})"
     if len(texts) <= 1:
         return f"{where}: {failure.text}"
     kind = "version" if problem.levels[failure.item].scope is Scope.ROW else "state"

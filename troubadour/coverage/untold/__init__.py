@@ -8,11 +8,11 @@ log is explained so.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sql_semantics.library import SqlLibrary
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass
 from sql_semantics.values.unsettled import OTHERS
 from troubadour.coverage.untold.accused import Accused
 from troubadour.coverage.untold.deciding import DECIDING, decided
@@ -23,7 +23,7 @@ from troubadour.model.witness import GivenUp
 
 UNKNOWN = "unknown"
 """Of other settings: what they were is not known."""
-_DRAWN = re.compile(r"[0-9a-f]{16}")
+_DRAWN = pattern(r"[0-9a-f]{16}")
 """A `log_id` of the recorders'."""
 
 

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass
 from troubadour.coverage.untold.accused import Accused, choosing, digits_of, is_query, rows_of
 from troubadour.coverage.untold.modelled import LIKE
 from troubadour.model.log import JsonValue, Statement
 from troubadour.model.witness import GivenUp
 
-_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-_LITERAL = re.compile(r"'(?:[^']|'')*'")
-_WORD = re.compile(r"[\w$]+")
+_COMMENT = pattern(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_LITERAL = pattern(r"'(?:[^']|'')*'")
+_WORD = pattern(r"[\w$]+")
 _NAME = r"((?:[\"`]?[\w$]+[\"`]?\.)*[\"`]?[\w$]+[\"`]?)"
-_DEFINITION = re.compile(
+_DEFINITION = pattern(
     r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+){0,3}?(TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX|DOMAIN|TYPE|RULE)\s+"
     rf"(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
     re.IGNORECASE,
 )
-_UPON = re.compile(rf"\bON\s+{_NAME}", re.IGNORECASE)
+_UPON = pattern(rf"\bON\s+{_NAME}", re.IGNORECASE)
 
 
 def _always(about: Accused, statement: Statement) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import msgspec
 
 from sql_semantics.library import SqlLibrary
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import NullOrder
 from troubadour.coverage.untold.accused import Accused, is_query, rows_of
 from troubadour.model.log import Log, Statement, Transaction
@@ -75,8 +76,8 @@ def _nulls_elsewhere(about: Accused) -> Readings:
             yield about.log, about.library.supposing(replace(about.library.dialect, null_order=order))
 
 
-_LIMITED = re.compile(r"'(?:[^']|'')*'|\b(LIMIT|INTO|FETCH|PROCEDURE)\b", re.IGNORECASE)
-_LOCKING = re.compile(r"\s*\b(FOR\s+(UPDATE|SHARE)|LOCK\s+IN)\b.*\Z", re.IGNORECASE | re.DOTALL)
+_LIMITED = pattern(r"'(?:[^']|'')*'|\b(LIMIT|INTO|FETCH|PROCEDURE)\b", re.IGNORECASE)
+_LOCKING = pattern(r"\s*\b(FOR\s+(UPDATE|SHARE)|LOCK\s+IN)\b.*\Z", re.IGNORECASE | re.DOTALL)
 
 
 def _limited(about: Accused) -> Readings:

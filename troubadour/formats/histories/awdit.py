@@ -5,13 +5,13 @@ The first version of a key is one that the history writes itself. Does not know 
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
+from sql_semantics.patterns import pattern
 from troubadour.formats.histories.imported import Imported, Sessions, brief, wrong
 
-_LINE = re.compile(r"([rw])\s+(-?\d+)\s+(-?\d+)")
+_LINE = pattern(r"([rw])\s+(-?\d+)\s+(-?\d+)")
 
 
 def read(path: Path) -> Imported:

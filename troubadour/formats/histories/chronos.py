@@ -16,9 +16,10 @@ import msgspec
 from troubadour.formats.histories.imported import Imported, Json, Scalar, brief, scalar, wrong
 
 Clock = tuple[int, int]
+_KINDS = frozenset(("r", "w", "a"))
 
 
-class _Stamp(msgspec.Struct, frozen=True):
+class _Stamp(msgspec.Struct, frozen=True, gc=False):
     p: int | str
     l: int | str = 0  # noqa: E741 - the format's name
 
@@ -26,7 +27,7 @@ class _Stamp(msgspec.Struct, frozen=True):
         return int(self.p), int(self.l)
 
 
-class _Operation(msgspec.Struct, frozen=True):
+class _Operation(msgspec.Struct, frozen=True, gc=False):
     t: str
     k: Any
     v: Any = None
@@ -57,19 +58,24 @@ def read(path: Path) -> Imported:
             stamps += (transaction.sts.clock(), transaction.cts.clock())
         except (msgspec.MsgspecError, ValueError) as error:
             raise wrong(path, f"transaction {place}", str(error)) from error
-        written: set[str] = set()
+        written: set[object] = set()
         for operation in transaction.ops:
-            kind = operation.t.lower()
+            kind, key, value = operation.t, operation.k, operation.v
+            if kind not in _KINDS:
+                kind = kind.lower()
             kinds.add(kind)
-            listed |= isinstance(operation.v, list)
-            if kind == "r" and operation.v is not None:
-                answers.setdefault(isinstance(operation.v, list), (place, operation.v))
+            if type(value) is list:
+                listed = True
+            if kind == "r" and value is not None and (type(value) is list) not in answers:
+                answers[type(value) is list] = place, value
+            if nulls or wrote_zero:
+                # nothing else is asked
+                continue
             if kind == "w":
-                wrote_zero |= operation.v == 0
-                written.add(repr(operation.k))
-            elif kind == "r" and repr(operation.k) not in written:
-                zeros |= operation.v == 0
-                nulls |= operation.v is None
+                wrote_zero = value == 0
+                written.add(_named(key))
+            elif kind == "r" and (value is None or value == 0) and _named(key) not in written:
+                zeros, nulls = zeros or value is not None, value is None
     if not kinds <= {"r", "w", "a"} or {"w", "a"} <= kinds:
         raise wrong(path, "operations", f"{', '.join(sorted(kinds))}: Chronos has r with w (registers) or a (lists)")
     lists = "a" in kinds or ("w" not in kinds and listed)
@@ -86,6 +92,11 @@ def read(path: Path) -> Imported:
         if initial == 0:
             notes.append("keys hold 0 at first: it is read, never written, and no read gives null")
     return Imported(header, _lines(raw, decoder, _order(stamps), lists), notes=tuple(notes))
+
+
+def _named(key: object) -> object:
+    """A key as one to be looked up; `1`, `"1"`, `1.0` and `true` are different ones."""
+    return key if type(key) is int or type(key) is str else (repr(key),)
 
 
 def _order(stamps: Sequence[Clock]) -> dict[Clock, int]:
@@ -119,9 +130,13 @@ def _lines(
 
 
 def _operation(operation: _Operation, lists: bool) -> list[Any]:
-    kind, key, value = operation.t.lower(), scalar(operation.k), operation.v
+    kind, key, value = operation.t, operation.k, operation.v
+    if kind not in _KINDS:
+        kind = kind.lower()
+    if type(key) is not int:
+        key = scalar(key)
     if lists:
         if kind == "r":
             return ["r", "l", key, [scalar(one) for one in value or ()]]
         return ["append", "l", key, scalar(value)]
-    return [kind, "kv", key, None if value is None else scalar(value)]
+    return [kind, "kv", key, value if value is None or type(value) is int else scalar(value)]

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from sql_semantics.patterns import pattern
 from troubadour.formats.histories.imported import Imported, Sessions, brief, scalar, wrong
 
 _STATUS = {True: "committed", False: "aborted"}
@@ -106,7 +107,7 @@ def _event(path: Path, where: str, event: object) -> list[Any]:
     raise wrong(path, where, f"neither a Read nor a Write: {brief(event)}")
 
 
-_TOKEN = re.compile(r"(?:\s|//[^\n]*)*(?:(-+)|(\[)|(\])|(!)|(\w+)\s*(:=|==)\s*(\?|-?\w+))")
+_TOKEN = pattern(r"(?:\s|//[^\n]*)*(?:(-+)|(\[)|(\])|(!)|(\w+)\s*(:=|==)\s*(\?|-?\w+))")
 
 
 def _text(path: Path, content: bytes) -> Imported:

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
-_TOKEN = re.compile(
+from sql_semantics.patterns import pattern
+
+_TOKEN = pattern(
     r"""[\s,]+|;[^\n]*            # blanks and comments
     |(?P<discard>\#_)
     |(?P<open>\#\{|[\[({])
@@ -23,7 +25,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NUMBER = re.compile(r"[+-]?\d+(?:N|/\d+|(?:\.\d*)?(?:[eE][+-]?\d+)?M?)?")
+_NUMBER = pattern(r"[+-]?\d+(?:N|/\d+|(?:\.\d*)?(?:[eE][+-]?\d+)?M?)?")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _CHARACTERS = {"newline": "\n", "space": " ", "tab": "\t", "return": "\r", "formfeed": "\f", "backspace": "\b"}
 _CLOSES = {"[": "]", "(": ")", "{": "}", "#{": "}"}

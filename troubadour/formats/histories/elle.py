@@ -9,12 +9,12 @@ operations of a workload mean is `workloads`' business (Kingsbury and Alvaro 202
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from sql_semantics.records import dataclass
 from troubadour.formats.histories.edn import EdnError, forms
 from troubadour.formats.histories.imported import Imported, Json, brief, wrong
 from troubadour.formats.histories.workloads import Operation, Refused, workload_of

@@ -6,10 +6,10 @@ Does not know any format, nor where the log goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.model.log import LogError
 
 Scalar = int | str

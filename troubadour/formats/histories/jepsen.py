@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from sql_semantics.records import dataclass
 
 NAMES = ("history.edn", "history.json")
 

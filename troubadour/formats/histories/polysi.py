@@ -6,13 +6,13 @@ there are other sessions and it does nothing else. Does not know times: the form
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
+from sql_semantics.patterns import pattern
 from troubadour.formats.histories.imported import Imported, Sessions, brief, wrong
 
-_LINE = re.compile(r"([rw])\(\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*\)")
+_LINE = pattern(r"([rw])\(\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*\)")
 
 
 def read(path: Path) -> Imported:

@@ -8,9 +8,9 @@ times.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.formats.histories.imported import Json, brief, scalar
 
 Ops = list[list[Any]]

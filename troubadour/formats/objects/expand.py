@@ -8,11 +8,11 @@ a text never look alike. Does not know what any level makes of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, overload
 
 import msgspec
 
+from sql_semantics.records import dataclass, field
 from troubadour.model.log import InitialTable, Log, LogError, ObservedRows, Statement, Transaction
 from troubadour.model.objects import (
     APPEND,

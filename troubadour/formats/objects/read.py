@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from itertools import chain
+from operator import sub
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -46,6 +47,9 @@ _SHOWN: dict[ObjectType, tuple[type, ...]] = {
 _GIVEN: dict[ObjectType, tuple[type, ...]] = {
     "register": (int, str), "list": (int, str), "set": (int, str), "counter": (int,)
 }  # fmt: skip
+_READS = bytes(kind == READ for kind in range(256))
+"""Of each kind of operation whether it is a read."""
+
 _MORE = ("begin", "read_only", "xid", "snapshot", "snapshot_at", "trace_id")
 
 Operation = TypeVar("Operation")
@@ -106,7 +110,8 @@ class ObjectLogReader:
         assert header.objects is not None
         self.log = ObjectLog()
         self._names = {name: number for number, name in enumerate(header.objects)}
-        self._types: list[ObjectType] = list(header.objects.values())
+        self.types: list[ObjectType] = list(header.objects.values())
+        """Of each object."""
         self._initial: ObjectInitial | None = None
         self._places: dict[TransactionId, int] = {}
         self._segments: list[tuple[int, str]] = []
@@ -118,22 +123,27 @@ class ObjectLogReader:
         self._intents: dict[TransactionId, int] = {}
         self._dropped: set[int] = set()
         names = Literal[tuple(header.objects)] if header.objects else Literal[""]
-        kinds = Literal[KINDS]  # type: ignore[valid-type]
-        collections = any(kind in ("list", "set") for kind in self._types)
-        integers: Any = _Small | list[_Small] if collections else _Small
+        types = set(self.types)
+        self._one_type = self.types[0] if len(types) == 1 else None
+        # types that hang on the header: mypy knows none that are made as the program runs
+        kinds = Literal[KINDS if self._one_type is None else ("r", KINDS[CHANGES[self._one_type]])]  # type: ignore[valid-type]
+        integers: Any = _Small
+        values: Any = _Small if types == {"counter"} else _Small | str
+        if types & {"list", "set"}:
+            integers, values = integers | list[_Small], values | list[_Small | str]
+        if "register" in types:
+            integers, values = integers | None, values | None
         exact: Any = tuple[kinds, names, _Small, integers]  # type: ignore[valid-type]
-        wide: Any = tuple[kinds, names, _Small | str, _Small | str | list[_Small | str] | None]  # type: ignore[valid-type]
+        wide: Any = tuple[kinds, names, _Small | str, values]  # type: ignore[valid-type]
         self._numbers_only: Callable[[bytes], list[_Line[Any]]] = msgspec.json.Decoder(_Line[exact]).decode_lines
         self._any_values: Callable[[bytes], list[_Line[Any]]] = msgspec.json.Decoder(_Line[wide]).decode_lines
-        pairs = {(READ, number) for number in range(len(self._types))}
-        self._allowed = pairs | {(CHANGES[kind], number) for number, kind in enumerate(self._types)}
-        self._shapes = {(READ, number, one) for number, kind in enumerate(self._types) for one in _SHOWN[kind]}
-        self._shapes |= {
-            (CHANGES[kind], number, one) for number, kind in enumerate(self._types) for one in _GIVEN[kind]
-        }
+        pairs = {(READ, number) for number in range(len(self.types))}
+        self._allowed = pairs | {(CHANGES[kind], number) for number, kind in enumerate(self.types)}
+        self._shapes = {(READ, number, one) for number, kind in enumerate(self.types) for one in _SHOWN[kind]}
+        self._shapes |= {(CHANGES[kind], number, one) for number, kind in enumerate(self.types) for one in _GIVEN[kind]}
         """What values may be in lines of the usual shape."""
-        self._collections = {number for number, kind in enumerate(self._types) if kind in ("list", "set")}
-        self._counters = {number for number, kind in enumerate(self._types) if kind == "counter"}
+        self._collections = {number for number, kind in enumerate(self.types) if kind in ("list", "set")}
+        self._counters = {number for number, kind in enumerate(self.types) if kind == "counter"}
 
     def begin(self, name: str) -> None:
         """Another segment begins, which messages call by this name."""
@@ -162,6 +172,28 @@ class ObjectLogReader:
             return None
         taken = self._take(self._numbers_only, text, len(batch), number, header_clock)
         return taken or self._take(self._any_values, text, len(batch), number, header_clock)
+
+    def add_log(self, other: ObjectLog, number: int) -> bool:
+        """Take the transactions of lines that another reader of this log has taken, one a line, with the codes and
+        sequences of this one; False, with nothing taken, where an id came before."""
+        log, places = self.log, self._places
+        if not places.keys().isdisjoint(other.ids):
+            return False
+        places.update(zip(other.ids, range(len(log.ids), len(log.ids) + len(other.ids)), strict=True))
+        sessions = [*map(self._session, other.session_names), -1]
+        clocks = [_numbered(self._clocks, log.clock_names, name) for name in other.clock_names]
+        levels = [_numbered(self._levels, log.level_names, name) for name in other.level_names]
+        other.sessions = array("q", map(sessions.__getitem__, other.sessions))
+        other.clocks = array("i", map(clocks.__getitem__, other.clocks))
+        other.levels = array("i", map(levels.__getitem__, other.levels))
+        other.lines = array("q", range(number, number + len(other.ids)))
+        for name in (*COLUMNS, "kinds", "subjects", "keys", "values"):
+            column = getattr(log, name)
+            column += getattr(other, name)
+        before = log.first[-1]
+        log.first.extend([before + position for position in other.first[1:]])
+        log.sequences.extend(other.sequences.items, map(sub, other.sequences.first[1:], other.sequences.first))
+        return True
 
     def add(self, raw: RawTransaction, line: bytes, number: int, header_clock: str | None) -> None:
         """Take a transaction line or an intent. Raises BadEntry."""
@@ -204,7 +236,10 @@ class ObjectLogReader:
 
     def check(self, raw: RawTransaction) -> None:
         """Look at a transaction line by itself, and take nothing. Raises BadEntry."""
-        self._checked(raw)
+        try:
+            self._checked(raw)
+        except BadEntry as error:
+            raise error.within(raw.id) from error
         self.log.codes = Codes()
 
     def _checked(self, raw: RawTransaction) -> list[tuple[int, int, int, int | list[int]]]:
@@ -252,22 +287,35 @@ class ObjectLogReader:
         for entry in entries:
             entry.ops = []
         keys, values = cells[2::4], cells[3::4]
-        whole = decode is self._numbers_only and not self._collections
-        types = [] if whole else [*map(type, values)]
-        shown = [value for value in values if type(value) is list] if list in types else []
+        kinds = bytes(map(_KIND.__getitem__, cells[::4]))
+        subjects = self._subjects(cells[1::4])
+        if not self._fits(kinds, subjects, values):
+            return None
+        shown = [value for value in values if type(value) is list] if self._collections else []
         items = [*chain.from_iterable(shown)]
         # a kind, an object and a text have two quotes each; see `_may_repeat_a_key` of `troubadour.formats.entries`
         texts = 0 if decode is self._numbers_only else sum(map(_count_texts, (keys, values, items)))
         if _encode(entries).count(b'"') + len(cells) + 2 * texts != text.count(b'"'):
             return None
-        kinds = bytes(map(_KIND.__getitem__, cells[::4]))
-        subjects = array("H", map(self._names.__getitem__, cells[1::4]))
-        fits = (
-            self._allowed.issuperset(zip(kinds, subjects, strict=True))
-            if whole
-            else self._shapes.issuperset(zip(kinds, subjects, types, strict=True))
-        )
-        return _Usual(entries, operations, kinds, subjects, keys, values, shown, items) if fits else None
+        return _Usual(entries, operations, kinds, subjects, keys, values, shown, items)
+
+    def _fits(self, kinds: bytes, subjects: array[int], values: list[Any]) -> bool:
+        """Whether what a grammar decoded are operations that the objects have, with values that these hold."""
+        if self._one_type is None:
+            return self._shapes.issuperset(zip(kinds, subjects, map(type, values), strict=True))
+        if self._one_type == "counter":
+            return True
+        if self._one_type == "register":
+            return None not in values or not any(
+                kind for kind, value in zip(kinds, values, strict=True) if value is None
+            )
+        return bytes([type(value) is list for value in values]) == kinds.translate(_READS)
+
+    def _subjects(self, names: list[Any]) -> array[int]:
+        """The numbers of objects by their names."""
+        if len(self._names) == 1:
+            return array("H", bytes(2 * len(names)))
+        return array("H", map(self._names.__getitem__, names))
 
     def _take(
         self,
@@ -281,24 +329,48 @@ class ObjectLogReader:
         found = self._usual(decode, text, lines)
         if found is None or not self._take_entries(found.entries, found.operations, number, header_clock):
             return None
-        log, values, shown = self.log, found.values, found.shown
-        log.kinds += found.kinds
-        log.subjects += found.subjects
-        log.keys += self._coded(found.keys)
+        self.log.kinds += found.kinds
+        self.log.subjects += found.subjects
+        self._take_values(found.keys, found.values, found.shown, found.items)
+        return lines
+
+    def add_usual(self, entries: list[UsualLine], number: int, header_clock: str | None) -> bool:
+        """Take lines that `usual` gave, the first of which has this number; False, with nothing taken, where any needs
+        a closer look."""
+        operations = [entry.ops for entry in entries]
+        if not self._take_entries(entries, operations, number, header_clock):
+            return False
+        cells = list(chain.from_iterable(chain.from_iterable(operations)))
+        values = cells[3::4]
+        shown = [value for value in values if type(value) is list] if self._collections else []
+        self.log.kinds += bytes(map(_KIND.__getitem__, cells[::4]))
+        self.log.subjects += array("H", map(self._names.__getitem__, cells[1::4]))
+        self._take_values(cells[2::4], values, shown, [*chain.from_iterable(shown)])
+        return True
+
+    def _take_values(self, keys: list[Any], values: list[Any], shown: list[list[Any]], items: list[Any]) -> None:
+        """The keys and values of operations; `shown` are the answers to reads of lists and sets, `items` what is in
+        them."""
+        log = self.log
+        log.keys += self._coded(keys)
         if shown:
             numbers = iter(range(len(log.sequences), len(log.sequences) + len(shown)))
-            log.sequences.extend(self._coded(found.items), map(len, shown))
+            log.sequences.extend(self._coded(items), map(len, shown))
             values = [next(numbers) if type(value) is list else value for value in values]
         log.values += self._coded(values)
-        return lines
 
     def _coded(self, values: list[Any]) -> array[int]:
         """The codes of integers of less than 62 bits, texts and nulls."""
         try:
             return array("q", values)
         except TypeError:
+            pass
+        values = [NOTHING if value is None else value for value in values]
+        try:
+            return array("q", values)
+        except TypeError:
             code = self.log.codes.code
-            return array("q", [NOTHING if value is None else code(value) for value in values])
+            return array("q", [value if value is NOTHING else code(value) for value in values])
 
     def _take_entries(
         self, entries: list[_Line[Any]], operations: list[Any], number: int, header_clock: str | None
@@ -362,7 +434,7 @@ class ObjectLogReader:
         if subject is None:
             raise BadEntry(f"unknown object {shorten(name)}: the header does not name it")
         if (kind, subject) not in self._allowed:
-            raise BadEntry(f"{named!r} is for a {_CHANGED_BY[named]}, but {shorten(name)} is a {self._types[subject]}")
+            raise BadEntry(f"{named!r} is for a {_CHANGED_BY[named]}, but {shorten(name)} is a {self.types[subject]}")
         code = self.log.codes.code
         if not is_value(key):
             raise BadEntry(f"{shorten(key)} is no key: keys are integers and texts")
@@ -379,7 +451,7 @@ class ObjectLogReader:
         return kind, subject, code(key), NOTHING if value is None else code(value)
 
     def _wrong_shape(self, kind: int, subject: int, value: object) -> str:
-        type_ = self._types[subject]
+        type_ = self.types[subject]
         if kind == READ:
             shape = {"counter": "an integer", "register": "an integer, a text or null"}.get(type_)
             return f"{shorten(value)} is no answer to a read of a {type_}: {shape or 'a list of integers and texts'}"

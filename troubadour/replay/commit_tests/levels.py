@@ -5,9 +5,8 @@ Written apart from `troubadour.isolation` on purpose. Does not know how the test
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass, replace
 from troubadour.model.log import Log, LogError, Transaction
 from troubadour.model.server import refuses_newer_rows
 

@@ -10,8 +10,8 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 
+from sql_semantics.records import dataclass, replace
 from troubadour.model.log import Transaction
 from troubadour.model.opening import not_before, opening, taken_by
 
@@ -153,6 +153,12 @@ class _Highest:
         if place > 0:
             del self.positions[:place], self.values[:place]
 
+    def truncate(self, length: int) -> None:
+        """Take back the positions above `length`."""
+        while self.positions and self.positions[-1] > length:
+            self.positions.pop()
+            self.values.pop()
+
     def first_above(self, value: int) -> int | None:
         """The first position at which the maximum exceeds `value`."""
         place = bisect_right(self.values, value)
@@ -216,8 +222,10 @@ class Timeline:
         commits: bool = False,
         keeps_locks: bool = False,
         ordered: bool = False,
+        idle: bool = False,
     ) -> None:
-        """Place the next transaction; the flags are its level's."""
+        """Place the next transaction; the flags are its level's, but that it is `idle`: it wrote nothing, so that it is
+        never among those that were sent after an answer."""
         self._newest += 1
         position = self._newest
         if self._asks:
@@ -229,7 +237,7 @@ class Timeline:
             placed.append((position, max(highest, times.rank) if session else highest, session))
         self._commit.append(position, times.commit)
         _of(self._sent, times.clock).append(position, times.sent)
-        if times.sent is not None:
+        if times.sent is not None and not idle:
             insort(self._by_sent.setdefault(times.clock, []), (times.sent, position))
         if real_time or (ordered and times.commit is None):
             self._strict_start.append(position, times.start)
@@ -344,7 +352,7 @@ class Timeline:
         return None
 
     def sent_after(self, reader: Times, got: int | None, state: int) -> list[int]:
-        """The positions within `state` whose commit was sent after the reader had an answer at `got`."""
+        """The positions within `state` that wrote and whose commit was sent after the reader had an answer at `got`."""
         sent = self._by_sent.get(reader.clock)
         if sent is None or got is None:
             return []
@@ -356,16 +364,34 @@ class Timeline:
         found = (highest.first_above(answer) for highest in self._sent.values())
         return min((position for position in found if position is not None), default=None)
 
+    def truncate(self, length: int) -> None:
+        """Take back all but the first `length`, of which none is forgotten that is taken back."""
+        for position in range(length + 1, self._newest + 1):
+            self._times.pop(position, None)
+        self._newest = length
+        for sent in self._by_sent.values():
+            sent[:] = [pair for pair in sent if pair[1] <= length]
+        self._commit.truncate(length)
+        self._strict_start.truncate(length)
+        for by_clock in self._by_clock():
+            for highest in by_clock.values():
+                highest.truncate(length)
+        for placed in self._sessions.values():
+            while placed and placed[-1][0] > length:
+                placed.pop()
+
+    def _by_clock(self) -> tuple[dict[str | None, _Highest], ...]:
+        return (
+            self._sent, self._strict_invoked, self._ordered_invoked, self._strict_sent, self._strict_asked,
+            self._strict_asked_no_start,
+        )  # fmt: skip
+
     def forget(self, oldest: int, answer: int, began: int, rank: int) -> range:
         """Nothing placed from now on reads an older state, was answered before, has an earlier time by the DBMS's
         clock or a lower place in hint order. Returns the positions that are not asked for any more."""
         for sent in self._by_sent.values():
             del sent[: bisect_left(sent, (answer, 0))]
-        clients = (
-            self._sent, self._strict_invoked, self._ordered_invoked, self._strict_sent, self._strict_asked,
-            self._strict_asked_no_start,
-        )  # fmt: skip
-        for by_clock in clients:
+        for by_clock in self._by_clock():
             for highest in by_clock.values():
                 highest.forget(answer)
         self._commit.forget(began)
@@ -426,6 +452,17 @@ def comes_before(earlier: Times, later: Times) -> bool:
     if not certain and earlier.clock == later.clock and over is not None and begun is not None and over < begun:
         return False  # the client knows better than the hint order
     return earlier.rank < later.rank
+
+
+def comes_after(later: Times, earlier: Times) -> bool:
+    """Whether real time may put one transaction after another, at some level."""
+    if earlier.commit is not None and later.start is not None and earlier.commit < later.start:
+        return True
+    if earlier.clock != later.clock:
+        return False
+    over = min((time for time in (earlier.returned, earlier.answered) if time is not None), default=None)
+    known = (later.invoked, later.asked, later.sent, later.locked_at)
+    return over is not None and any(time is not None and time > over for time in known)
 
 
 def in_snapshot(writer: Times, reader: Times) -> bool | None:

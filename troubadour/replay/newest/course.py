@@ -9,15 +9,37 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+import msgspec
+
 from troubadour.model.log import Transaction
 from troubadour.replay.commit_tests.times import answers_by
-from troubadour.replay.newest.rows import Look, NotPlain, Written
+from troubadour.replay.newest.kept import Clock, KeptCourse, Written, kept_writes, made_writes
+from troubadour.replay.newest.rows import Look, NotPlain
 
 _RECENT = 512
 """Placed transactions whose writes are remembered for those that were under way as they committed."""
-_LEAST = -(1 << 63)
+_LEAST, _NEVER = -(1 << 63), (1 << 63) - 1
 
-Clock = str | None
+
+class Earliest(msgspec.Struct):
+    """The earliest times of some transactions: commits and starts by the DBMS's clock, and anything by a client's."""
+
+    commit: int = _NEVER
+    start: int = _NEVER
+    begun: list[tuple[Clock, int]] = msgspec.field(default_factory=list)
+
+    def note(self, transactions: Sequence[Transaction], header: Clock) -> None:
+        """Some more of them; `header`: the clock of those that name none."""
+        begun = dict(self.begun)
+        for one in transactions:
+            if one.commit is not None and one.commit < self.commit:
+                self.commit = one.commit
+            if one.start is not None and one.start < self.start:
+                self.start = one.start
+            clock, time = one.clock if one.clock is not None else header, _begun(one)
+            if time is not None and time < begun.get(clock, _NEVER):
+                begun[clock] = time
+        self.begun = [*begun.items()]
 
 
 class Course:
@@ -38,6 +60,39 @@ class Course:
         self._recent: deque[tuple[int, Clock, Sequence[Written]]] = deque()
         self._dropped: dict[Clock, int] = {}
         """The latest sending among those that are not remembered."""
+
+    def kept(self) -> KeptCourse:
+        """What is known of them. Raises Unkept."""
+        return KeptCourse(
+            self._commit,
+            self._start,
+            self._wrote_at,
+            tuple(self._sent.items()),
+            tuple(self._wrote_sent.items()),
+            tuple(self._dropped.items()),
+            tuple((sent, clock, kept_writes(written)) for sent, clock, written in self._recent),
+        )
+
+    def restore(self, kept: KeptCourse) -> None:
+        """Know what was kept. Raises ValueError and its kin for what is none of that."""
+        self._commit, self._start, self._wrote_at = kept.commit, kept.start, kept.wrote_at
+        self._sent, self._wrote_sent, self._dropped = dict(kept.sent), dict(kept.wrote_sent), dict(kept.dropped)
+        self._recent = deque((sent, clock, made_writes(written)) for sent, clock, written in kept.recent)
+
+    def is_before(self, later: Earliest) -> bool:
+        """Whether nothing of others began or committed before all that were placed were over, so that each of these
+        follows, and none overlaps."""
+        over = max(self._commit, self._start)
+        if later.commit < over or later.start < max(over, self._wrote_at):
+            return False
+        return all(begun >= self._sent.get(clock, _LEAST) for clock, begun in later.begun)
+
+    def append(self, kept: KeptCourse) -> None:
+        """Place what others placed, all of which comes later; which rows they wrote is not known."""
+        self._commit, self._start = max(self._commit, kept.commit), max(self._start, kept.start)
+        self._wrote_at = max(self._wrote_at, kept.wrote_at)
+        for clock, sent in kept.sent:
+            self._sent[clock] = max(self._sent.get(clock, _LEAST), sent)
 
     def follows(self, one: Transaction, clock: Clock, *, at_start: bool, alone: bool) -> bool:
         """Whether a transaction may come next; raises NotPlain. True where it overlaps one of those before it, so that
@@ -69,8 +124,11 @@ class Course:
         dropped = self._dropped.get(clock, _LEAST)
         if any(time is not None and time < dropped for time in got):
             return False
+        earliest = min((time for look in looks if (time := got[look[0]]) is not None), default=None)
+        if earliest is None:
+            return True
         for sent, other, written in self._recent:
-            if other != clock:
+            if other != clock or sent <= earliest:
                 continue
             for statement, table, columns, key in looks:
                 answered = got[statement]

@@ -6,13 +6,14 @@ Does not know what is to be done about a log that is not explained so.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
 from sql_semantics.errors import SqlError
 from sql_semantics.library import SqlLibrary
 from sql_semantics.outcome import Outcome
+from sql_semantics.records import dataclass
 from sql_semantics.values.text import equal_by_code_points, text_rule
+from sql_semantics.view import Row
 from troubadour.execution.initial.rows import initial_state, known_rows, unknown_tables
 from troubadour.execution.observations.errors import explains_error
 from troubadour.execution.observations.impossible import refuted, refuted_by_keys
@@ -21,8 +22,9 @@ from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.observations.unwritten_keys import UnwrittenKeys
 from troubadour.execution.prepared import Preparations, PreparedStatement, PreparedTransaction, prepare_statement
 from troubadour.model.log import Log, Statement, Transaction
-from troubadour.replay.commit_tests.levels import Level, is_judged, level_of
+from troubadour.replay.commit_tests.levels import LEVELS, Level, is_judged, level_of
 from troubadour.replay.newest.course import Course
+from troubadour.replay.newest.kept import KeptRun
 from troubadour.replay.newest.plans import Misread, Plan, Shape, is_narrow, shape_of
 from troubadour.replay.newest.rows import NewestRows, NotPlain
 from troubadour.replay.newest.writers import LastWriters
@@ -44,17 +46,30 @@ class Explained:
 
 
 class Unexplained(NotPlain):
-    """The newest state is not what the transaction at `place` read: the state before it is in `rows`, its rows' last
-    `writers` are known, and `run` runs the statements of a transaction on it, or raises NotPlain."""
+    """The newest state is not what the transaction at `place` read, or times do not say that it is: then it may be
+    `untimed` only. The state before it is in `rows`, its rows' last `writers` are known, and `run` runs the statements
+    of a transaction on it, or raises NotPlain."""
 
     def __init__(
-        self, reason: str, place: int, rows: NewestRows, writers: LastWriters, run: Callable[[Transaction], None]
+        self,
+        reason: str,
+        place: int,
+        rows: NewestRows,
+        writers: LastWriters,
+        run: Callable[[Transaction], None],
+        *,
+        untimed: bool = False,
     ) -> None:
         super().__init__(reason)
+        self.untimed = untimed
         self.place = place
         self.rows = rows
         self.writers = writers
         self.run = run
+
+
+class _Untimed(NotPlain):
+    """Times do not say that a transaction read the newest state."""
 
 
 class _Differs(NotPlain):
@@ -75,16 +90,34 @@ def explained_by_newest(
     Raises NotPlain where that is not so, or cannot be told here, Unexplained where a transaction read something else;
     LogError and Unsupported say no more than that.
     """
-    return _Run(log, library, isolation, order_recorded=order_recorded).through(progress)
+    places = array("q")
+    run = Run(log, library, isolation, lambda: log.transactions, order_recorded=order_recorded)
+    for place, one in enumerate(log.transactions):
+        if progress is not None and not place % _OFTEN:
+            progress(place)
+        if run.take(place, one):
+            places.append(place)
+    return Explained(places, run.levels)
 
 
-class _Run:
-    """One run over a log."""
+class Run:
+    """One run over a log, transaction by transaction."""
 
-    def __init__(self, log: Log, library: SqlLibrary, isolation: str | None, *, order_recorded: bool) -> None:
-        _refuse_moving(log, library)
+    def __init__(
+        self,
+        log: Log,
+        library: SqlLibrary,
+        isolation: str | None,
+        transactions: Callable[[], Iterable[Transaction]],
+        *,
+        order_recorded: bool = False,
+    ) -> None:
+        """Of the log only the header is asked for. `transactions` gives all of them, where an error has to be held
+        against them, or raises NotPlain. Raises NotPlain."""
+        refuse_moving(log, library)
         self._log, self._library, self._isolation = log, library, isolation
         self._recorded = order_recorded
+        self._clock = log.header.clock
         self._dialect = library.dialect.name
         self._references = library.has_references
         self._rows = NewestRows(initial_state(log, library))
@@ -92,40 +125,68 @@ class _Run:
         self._course = Course()
         self._plans: dict[tuple[str, Shape], Plan | None] = {}
         self._levels: dict[str | None, Level] = {}
+        self._before: tuple[str, ...] = ()
+        self._is_free = False
+        """Whether one of those before may have read something else, too, as its level or its times allow it."""
         self._prepare = Preparations(library, capacity=16)
         self._keys = UnwrittenKeys(
-            lambda: map(self._prepare, log.transactions),
+            lambda: map(self._prepare, transactions()),
             lambda: known_rows(log, library),
             lambda: unknown_tables(log, library),
             library,
         )
 
-    def through(self, progress: Progress | None) -> Explained:
-        places = array("q")
-        clock = self._log.header.clock
-        for place, one in enumerate(self._log.transactions):
-            if progress is not None and not place % _OFTEN:
-                progress(place)
-            level = self._level(one)
-            if is_judged(one, level, order_recorded=self._recorded):
-                try:
-                    self._take(one, level, one.clock if one.clock is not None else clock)
-                except _Differs as error:
-                    self._rows.rollback(0)
-                    raise Unexplained(error.reason, place, self._rows, self._writers, self._run_statements) from error
-                self._writers.note(place, self._rows.journal)
-                places.append(place)
-            elif one.status == "aborted":
-                self._check_aborted(one)
-            else:
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of the levels so far."""
+        return tuple(sorted({*self._before, *(level.name for level in self._levels.values())}))
+
+    @property
+    def rows(self) -> dict[str, list[Row]]:
+        """The rows as they are, by tables."""
+        return {table: [row for _, row in self._rows.found(table, None, ())] for table in self._rows.tables}
+
+    def kept(self) -> KeptRun:
+        """What another run needs in order to go on from here. Raises Unkept."""
+        tables, following = self._rows.kept()
+        return KeptRun(tables, following, self._course.kept(), self.levels)
+
+    def restore(self, kept: KeptRun) -> None:
+        """Go on from there; which transaction wrote what before is not known. Raises ValueError and its kin for what is
+        none of a run of this log."""
+        self._rows.restore(kept.tables, kept.next)
+        self._course.restore(kept.course)
+        self._before = kept.levels
+        before = [LEVELS.get(name) for name in kept.levels]
+        self._is_free = not all(one and (one.latest or one.at_start) and one.one_snapshot for one in before)
+
+    def take(self, place: int, one: Transaction) -> bool:
+        """Run the next transaction, which is so far behind the first; whether it is judged. Raises NotPlain, and
+        Unexplained where it read something else."""
+        level = self._level(one)
+        if not is_judged(one, level, order_recorded=self._recorded):
+            if one.status != "aborted":
                 raise NotPlain("an unknown outcome")
-        return Explained(places, tuple(sorted({level.name for level in self._levels.values()})))
+            self._check_aborted(one)
+            return False
+        try:
+            self._take(one, level, one.clock if one.clock is not None else self._clock)
+        except (_Differs, _Untimed) as error:
+            self._rows.rollback(0)
+            if self._is_free:
+                raise NotPlain(error.reason) from error
+            untimed = isinstance(error, _Untimed)
+            raise Unexplained(
+                error.reason, place, self._rows, self._writers, self._run_statements, untimed=untimed
+            ) from error
+        self._writers.note(place, self._rows.journal)
+        return True
 
     def _level(self, one: Transaction) -> Level:
         level = self._levels.get(one.isolation)
         if level is None:
             level = level_of(one, self._log, self._isolation)
-            if not level.one_snapshot or level.sets:
+            if level.per_statement or level.sets:
                 raise NotPlain(f"several states at {level.name}")
             if level.ordered:
                 raise NotPlain("timestamps that have to be right")
@@ -141,16 +202,14 @@ class _Run:
     def _take(self, one: Transaction, level: Level, clock: str | None) -> None:
         """Run the next transaction. Raises NotPlain."""
         rows, course = self._rows, self._course
-        # one that lets no lock go before its end takes its turn in the order of ends
-        alone = level.latest and level.commits
-        overlaps = course.follows(one, clock, at_start=level.at_start or not level.latest, alone=alone)
-        rows.looks = [] if overlaps else None
         rows.journal = []
+        overlaps = self._follows(one, level, clock)
+        rows.looks = [] if overlaps else None
         if rows.savepoints:
             rows.savepoints = []
         self._run_statements(one)
         if rows.looks and not course.independent(one, clock, rows.looks):
-            raise NotPlain("an answer that hangs on a commit which was sent after it")
+            raise _Untimed("an answer that hangs on a commit which was sent after it")
         if one.status == "aborted":
             rows.rollback(0)
         elif rows.journal:
@@ -158,6 +217,23 @@ class _Run:
             if broken is not None:
                 raise _Differs(broken)
         course.place(one, clock, rows.journal)
+
+    def _follows(self, one: Transaction, level: Level, clock: str | None) -> bool:
+        """Whether the next transaction overlaps one of those before it. Raises NotPlain where it may not come next."""
+        # one that lets no lock go before its end takes its turn in the order of ends
+        alone = level.latest and level.commits
+        at_start = level.at_start or not level.latest
+        self._is_free |= not level.one_snapshot
+        try:
+            return self._course.follows(one, clock, at_start=at_start, alone=alone)
+        except NotPlain as error:
+            if level.at_start or level.latest:
+                raise _Untimed(error.reason) from error
+        self._is_free = True
+        try:
+            return self._course.follows(one, clock, at_start=False, alone=alone)
+        except NotPlain as error:
+            raise _Untimed(error.reason) from error
 
     def _run_statements(self, one: Transaction) -> None:
         """Run what a transaction sent, as it stands or with a closer look. Raises NotPlain."""
@@ -269,7 +345,7 @@ def _succeeds(one: PreparedStatement, rows: NewestRows) -> str | None:
     return mismatch(one.observation, one.program.run(rows, one.arguments))
 
 
-def _refuse_moving(log: Log, library: SqlLibrary) -> None:
+def refuse_moving(log: Log, library: SqlLibrary) -> None:
     """Raises NotPlain for logs of which more has to be known than rows."""
     catalog, running = library.catalog, library.dialect.rules.running
     if log.header.initial_unknown or log.header.gaps:

@@ -11,11 +11,10 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.run.writes.rows.keys import Key
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId
+from troubadour.replay.newest.kept import KeptTable, Written, kept, made
 
 Columns = tuple[int, ...]
 Index = dict[Row, dict[RowId, Row]]
-Written = tuple[str, RowId, "Row | None", "Row | None"]
-"""A table, a row of it, and what it was before and after."""
 Look = tuple[int, str, Columns | None, Row]
 """A statement, by its index, that looked in a table for rows with these values in these columns (None: for all)."""
 
@@ -50,6 +49,21 @@ class NewestRows:
             self._rows[table] = dict(enumerate(rows, self._next))
             self._next += len(rows)
             self._indexes[table] = {}
+
+    def kept(self) -> tuple[tuple[KeptTable, ...], int]:
+        """All rows, between two transactions, and the number of the next one. Raises Unkept."""
+        tables = self._rows.items()
+        return tuple(KeptTable(name, tuple(rows), tuple(map(kept, rows.values()))) for name, rows in tables), self._next
+
+    def restore(self, tables: Sequence[KeptTable], following: int) -> None:
+        """Have the rows that were kept, in place of all others. Raises ValueError and its kin where they are none of
+        these tables."""
+        if [table.name for table in tables] != list(self._rows):
+            raise ValueError("other tables")
+        for table in tables:
+            self._rows[table.name] = dict(zip(table.ids, map(made, table.rows), strict=True))
+            self._indexes[table.name] = {}
+        self._next = following
 
     def begin(self, acting: Acting = "reads") -> None:
         """See `View`: every execution reads the same."""

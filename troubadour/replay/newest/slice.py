@@ -1,4 +1,4 @@
-"""The part of a log that made what one transaction looked at: the last writers of these rows, and a state before them.
+"""The part of a log that made what few transactions looked at: the last writers of these rows, and a state before them.
 
 What a writer did to other rows is left out with the statements that did it. The part is run, so that it is known to
 leave the rows as they were before the transaction looked. Does not know whether the log leaves another order.
@@ -7,16 +7,17 @@ leave the rows as they were before the transaction looked. Does not know whether
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 import msgspec
 
 from sql_semantics.errors import SqlSemanticsError
+from sql_semantics.records import dataclass
 from sql_semantics.view import Row, RowId
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.replay.newest.judge import Unexplained
+from troubadour.replay.newest.kept import Written
 from troubadour.replay.newest.rows import NotPlain
 from troubadour.replay.newest.writers import Link
 
@@ -26,20 +27,58 @@ _FEW = 8
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Rows by table, and transactions that come from them to what the last one of them looked at: those `rows`. What
-    is `assumed` of the rows is what others left before these transactions, by tables."""
+    """Rows by table, and transactions that come from them to what the last of them, so many `readers`, looked at: those
+    `rows`. What is `assumed` of the rows is what others left before these transactions, by tables."""
 
     initial: Mapping[str, list[Row]]
     transactions: list[Transaction]
+    readers: int
     rows: frozenset[tuple[str, RowId]]
     assumed: frozenset[tuple[str, Row]]
 
 
-def slice_before(stopped: Unexplained, log: Log, most: int, *, whole: bool) -> Slice | None:
-    """What a transaction looked at that was not explained; None where more than `most` wrote that last, where that is
-    the whole log, or where one of them cannot be taken so. `whole`: all rows are kept, and not those alone that are
-    looked at. What the state is afterwards is not told."""
-    return _Slicing(stopped, log).taken(most, whole=whole)
+def slice_before(stopped: Unexplained, log: Log, window: range, most: int, *, whole: bool) -> Slice | None:
+    """What the transactions at some places looked at, that one among them which was not explained; None where more than
+    `most` wrote that last, where that is the whole log, or where one of them cannot be taken so. `whole`: all rows are
+    kept, and not those alone that are looked at. The state is afterwards what it was."""
+    with _put_back(stopped), suppress(_Forgotten):
+        return _Slicing(stopped, log, window).taken(most, whole=whole)
+    return None
+
+
+def rows_before(stopped: Unexplained, log: Log, window: range) -> Mapping[str, list[Row]] | None:
+    """The rows before the transactions at some places, that one among them which was not explained, by tables; None
+    where they are not remembered. The state is afterwards what it was."""
+    rows = stopped.rows
+    with _put_back(stopped), suppress(_Forgotten):
+        _Slicing(stopped, log, window).go_back()
+        return {table: [values for _, values in rows.found(table, None, ())] for table in rows.tables}
+    return None
+
+
+def effective(log: Log, window: range) -> list[Transaction]:
+    """The transactions at some places, without those that were aborted: these may have run at any time, and left
+    nothing."""
+    return [one for place in window if (one := log.transactions[place]).status != "aborted"]
+
+
+@contextmanager
+def _put_back(stopped: Unexplained) -> Iterator[None]:
+    """Let the rows be as they are now once more, whatever is done to them."""
+    rows = stopped.rows
+    before = {table: dict(rows.found(table, None, ())) for table in rows.tables}
+    try:
+        yield
+    finally:
+        for table, held in before.items():
+            now = dict(rows.found(table, None, ()))
+            for row in now.keys() | held.keys():
+                if now.get(row) is not held.get(row):
+                    rows.put_back(table, row, held.get(row))
+
+
+class _Forgotten(Exception):
+    """What a row was is not remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +93,31 @@ class _Left:
 class _Slicing:
     """One part, in the making."""
 
-    def __init__(self, stopped: Unexplained, log: Log) -> None:
+    def __init__(self, stopped: Unexplained, log: Log, window: range) -> None:
         self._stopped = stopped
         self._rows = stopped.rows
         self._log = log
+        self._window = window
         self._met: dict[str, set[RowId]] = defaultdict(set)
+        self._links: dict[RowId, Link | None] = {}
+        """The last writers before the window of rows that were written in it."""
 
     def taken(self, most: int, *, whole: bool) -> Slice | None:
         """The part."""
         rows = self._rows
-        reader = self._log.transactions[self._stopped.place]
-        written = self._looked_at(reader)
+        self.go_back()
+        readers = effective(self._log, self._window)
+        if not whole and any(one.error is not None for reader in readers for one in reader.statements):
+            return None  # a row that was in the way of its key is not looked at
+        done = [one for reader in readers for one in self._run(reader)]
+        for table, row, before, _ in reversed(done):
+            rows.put_back(table, row, before)
+        written = self._written()
         looked = frozenset((table, row) for table, met in self._met.items() for row in met)
         by_writer: dict[int, dict[RowId, _Left]] = defaultdict(dict)
         assumed: set[tuple[str, Row]] = set()
         for row, (table, now, link) in written.items():
-            wanted = _FEW if len(written) <= _FEW else 1
+            wanted = _FEW if len(written) <= _FEW * len(readers) else 1
             for _ in range(wanted):
                 place, before, older, _, complete = link
                 by_writer[place][row] = _Left(table, now, before)
@@ -80,7 +128,7 @@ class _Slicing:
             rows.put_back(table, row, now)
             if now is not None and not (complete and older is None):
                 assumed.add((table, now))
-        if len(by_writer) > most or len(by_writer) + 1 == len(self._log.transactions):
+        if len(by_writer) > most or len(by_writer) + len(readers) == len(self._log.transactions):
             return None
         initial = {table: dict(rows.found(table, None, ())) for table in rows.tables}
         transactions: list[Transaction] = []
@@ -93,28 +141,61 @@ class _Slicing:
             table: [values for row, values in found.items() if whole or row in self._met[table]]
             for table, found in initial.items()
         }
-        return Slice(kept, [*transactions, reader], looked, frozenset(assumed))
+        return Slice(kept, [*transactions, *readers], len(readers), looked, frozenset(assumed))
 
-    def _looked_at(self, reader: Transaction) -> dict[RowId, tuple[str, Row | None, Link]]:
-        """The rows that a transaction looked at and that one before it wrote: their tables, what they are (None: gone)
-        and their last writers."""
+    def go_back(self) -> None:
+        """Let the rows be as they were before the window. Raises _Forgotten."""
+        first, rows, writers = self._window.start, self._rows, self._stopped.writers
+        if first == self._stopped.place:
+            return
+        if not writers.has_all_gone_since(first):
+            raise _Forgotten
+        there = [(table, row, writers.of(row)) for table in rows.tables for row, _ in rows.found(table, None, ())]
+        gone = [(table, row, link) for table in rows.tables for row, link in writers.gone(table, None, ())]
+        for table, row, link in [*there, *gone]:
+            if link is None or link[0] < first:
+                continue
+            before: Row | None = None
+            while link is not None and link[0] >= first:
+                if link[2] is None and not link[4]:
+                    raise _Forgotten
+                before, link = link[1], link[2]
+            rows.put_back(table, row, before)
+            self._links[row] = link
+
+    def _run(self, reader: Transaction) -> list[Written]:
+        """Run a transaction of the window, as far as that goes, and note which rows it looked at; what it wrote."""
         rows, writers = self._rows, self._stopped.writers
         rows.looks, rows.journal, rows.savepoints = [], [], []
-        with suppress(NotPlain, SqlSemanticsError):
+        try:
             self._stopped.run(reader)
-        looks = {look[1:] for look in rows.looks}
+        except (NotPlain, SqlSemanticsError):
+            for statement in reader.statements[rows.statement + 1 :]:
+                with suppress(NotPlain, SqlSemanticsError):
+                    self._stopped.run(msgspec.structs.replace(reader, statements=(statement,)))
+        looks, wrote = {look[1:] for look in rows.looks}, list(rows.journal)
         rows.rollback(0)
         rows.looks = None
-        found: dict[RowId, tuple[str, Row | None, Link]] = {}
         for table, columns, key in looks:
-            for row, now in rows.found(table, columns, key):
-                self._met[table].add(row)
-                link = writers.of(row)
+            self._met[table].update(row for row, _ in rows.found(table, columns, key))
+            self._met[table].update(row for row, _ in writers.gone(table, columns, key))
+        for table, row, _, after in wrote:
+            rows.put_back(table, row, after)
+        return wrote
+
+    def _written(self) -> dict[RowId, tuple[str, Row | None, Link]]:
+        """The rows that were looked at and that one before the window wrote: their tables, what they are (None: gone)
+        and their last writers."""
+        rows, writers = self._rows, self._stopped.writers
+        found: dict[RowId, tuple[str, Row | None, Link]] = {}
+        for table, met in self._met.items():
+            now = dict(rows.found(table, None, ()))
+            last = {row: writers.of(row) for row in met & now.keys()}
+            last |= {row: link for row, link in writers.gone(table, None, ()) if row in met and row not in now}
+            for row, link in last.items():
+                link = self._links.get(row, link)
                 if link is not None:
-                    found[row] = table, now, link
-            for row, link in writers.gone(table, columns, key):
-                self._met[table].add(row)
-                found[row] = table, None, link
+                    found[row] = table, now.get(row), link
         return found
 
     def _shortened(self, one: Transaction, written: Mapping[RowId, _Left]) -> Transaction | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sql_semantics.view import Row, RowId
-from troubadour.replay.newest.rows import Columns, Written
+from troubadour.replay.newest.kept import Written
+from troubadour.replay.newest.rows import Columns
 
 _KEPT = 1 << 16
 """Rows that are gone, of which it is remembered what they were."""
@@ -69,6 +70,10 @@ class LastWriters:
     def of(self, row: RowId) -> Link | None:
         """The last writer of a row that is there; None where none wrote it."""
         return self._last.get(row)
+
+    def has_all_gone_since(self, place: int) -> bool:
+        """Whether no row is forgotten that one at this place, or a later one, removed."""
+        return len(self._gone) < _KEPT or next(iter(self._gone.values()))[1][0] < place
 
     def gone(self, table: str, columns: Columns | None, key: Row) -> Iterator[tuple[RowId, Link]]:
         """The rows of a table that are gone and that had a key (None: any), and what removed each."""

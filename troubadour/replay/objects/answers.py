@@ -7,10 +7,10 @@ the order comes from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from sql_semantics.records import dataclass
 from troubadour.model.objects import MISSING, READ, UNREAD, ObjectLog
 from troubadour.replay.objects.contents import Content, Contents, Given
 from troubadour.replay.objects.places import Asks, Found, Ints, Times, Whole, first_of
@@ -147,13 +147,15 @@ class Part:
 
     def _conflicts(self) -> Iterator[Found]:
         """A key that a transaction changes has, just before its place, the value that it sees."""
-        asked = self._seen.asks.write_conflict[self._reader - 1]
+        own, readers = self._versions.made, self._reader
+        seen = self._parent[own]
+        # nearly all see the version before their own
+        asked = self._seen.asks.write_conflict[readers - 1] & (seen != own - 1)
         if asked.any():
-            own = self._versions.made[asked]
-            seen = self._parent[own]
+            own, seen, readers = own[asked], seen[asked], readers[asked]
             changed = ~self._contents.equal(own, seen) & ~self._contents.equal(seen, own - 1)
-            clash = np.where(self._seen.asks.by_version[self._reader[asked] - 1], seen != own - 1, changed)
-            yield from first_of(self._reader[asked][clash], "NWC", "it changes a key that changed after its snapshot")
+            clash = self._seen.asks.by_version[readers - 1] | changed
+            yield from first_of(readers[clash], "NWC", "it changes a key that changed after its snapshot")
 
     def _wrong_version_order(self) -> Iterator[Found]:
         versions = self._versions

@@ -311,9 +311,14 @@ def _may_overflow(deltas: Ints, start: Ints) -> bool:
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:
     """The numbers of ranges, one after another."""
-    total = int(lengths.sum())
-    ends = np.cumsum(lengths)
-    found: Ints = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    filled = lengths > 0
+    begins, sizes = starts[filled], lengths[filled]
+    steps = np.ones(int(sizes.sum()), np.int64)
+    if len(steps):
+        # from the last number of a range to the first of the next
+        steps[0] = begins[0]
+        steps[np.cumsum(sizes)[:-1]] = begins[1:] - (begins + sizes - 1)[:-1]
+    found: Ints = np.cumsum(steps)
     return found
 
 

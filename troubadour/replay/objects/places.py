@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sql_semantics.records import dataclass
 from troubadour.formats.objects.expand import statement_texts
 from troubadour.model.log import Begin, Statement, Transaction
 from troubadour.model.objects import COMMITTED, MISSING, READ, ObjectLog
@@ -221,14 +221,25 @@ def _maybe_early(times: Times, asks: Asks, order: Ints, commits: Ints, begins: F
     asked = (asks.ordered & asks.session & asks.at_start & (times.session >= 0))[order]
     if not asked.any():
         return asked
-    _, numbered = np.unique(commits, return_inverse=True)
-    part = (np.cumsum(begins) - 1) * (len(commits) + 1)
+    values, numbered = _ascending(commits)
+    part = (np.cumsum(begins) - 1) * (len(values) + 1)
     highest = np.maximum.accumulate(part + numbered) - part
     before = np.where(begins, 0, np.concatenate(([0], highest[:-1])))
     start = times.start[order]
-    latest = np.sort(np.unique(commits))[before]
+    latest = values[before]
     found: Flags = asked & ((start == MISSING) | (~begins & (latest > start)))
     return found
+
+
+def _ascending(values: Ints) -> tuple[Ints, Ints]:
+    """Different values, ascending, and the number of each of some values among them."""
+    order = np.argsort(values)
+    ordered = values[order]
+    begins = np.ones(len(values), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    numbered = np.empty(len(values), np.int64)
+    numbered[order] = np.cumsum(begins) - 1
+    return ordered[begins], numbered
 
 
 def _is_out(times: Times, writer: int, reader: int) -> bool:
@@ -337,7 +348,7 @@ class _Least:
         some = np.flatnonzero(length > 0)
         if len(some):
             level = (np.frexp(length[some].astype(np.float64))[1] - 1).astype(np.int64)
-            for one in np.unique(level).tolist():
+            for one in np.flatnonzero(np.bincount(level)).tolist():
                 at = some[level == one]
                 while len(self._rows) <= one:
                     last, width = self._rows[-1], 1 << (len(self._rows) - 1)
@@ -348,6 +359,10 @@ class _Least:
 
 
 def _clocks(clock: Ints) -> Iterator[Flags]:
+    if len(clock) and clock.min() == clock.max():
+        # nearly always
+        yield np.ones(len(clock), np.bool_)
+        return
     for one in np.unique(clock).tolist():
         yield clock == one
 

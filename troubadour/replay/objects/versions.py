@@ -7,11 +7,11 @@ changes it, at that one's position. Does not know levels, nor which answers the 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass
 from troubadour.model.objects import READ, ObjectLog
 from troubadour.replay.objects.places import Flags, Ints, Small, Whole, column
 

@@ -9,8 +9,7 @@ not fit that is left to the judge of the whole log. Does not know what came of t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sql_semantics.records import dataclass
 from troubadour.formats.entries import BadEntry, RawEnd, RawHeader, RawRows, read_header, read_transaction
 from troubadour.formats.objects.initial import ObjectInitial
 from troubadour.formats.objects.read import ObjectLogReader, UsualLine
@@ -27,6 +27,12 @@ from troubadour.replay.objects.judge import Reading, by_timestamps, check_readin
 
 WINDOW = 10_000
 """Transactions whose answers are judged at once."""
+
+OPERATIONS = 100_000
+"""Operations of those transactions, if these do many each."""
+
+LOOK = 1000
+"""Transactions between two looks at the memory."""
 
 
 @dataclass(slots=True)
@@ -45,7 +51,6 @@ class _Entry(NamedTuple):
 
     commit: int
     start: int
-    line: bytes
     parsed: UsualLine
 
 
@@ -53,21 +58,31 @@ class _Open(Exception):
     """The log has something that only the judge of all of it can say."""
 
 
-def explained(path: Path, isolation: str, window: int = WINDOW) -> Explained | None:
-    """How much there is of a log, if its timestamps explain it at a level that goes by them; None where they may not.
+def explained(
+    path: Path,
+    isolation: str,
+    window: int = WINDOW,
+    room: Callable[[], bool] = lambda: True,
+    until: int | None = None,
+) -> Explained | None:
+    """How much there is of a log, if its timestamps explain it at a level that goes by them, or what of it committed
+    before `until`; None where they may not, or where there is no `room` left in memory.
 
     Raises OSError.
     """
     try:
         with path.open("rb") as file:
-            return _Windows(read_header(file.readline()), isolation, window).judged(file)
+            return _Windows(read_header(file.readline()), isolation, window, room, until).judged(file)
     except (_Open, BadEntry, LogError):
         return None
 
 
 class _Windows:
-    def __init__(self, header: RawHeader, isolation: str, window: int) -> None:
-        self._header, self._isolation, self._window = header, isolation, window
+    def __init__(
+        self, header: RawHeader, isolation: str, window: int, room: Callable[[], bool], until: int | None
+    ) -> None:
+        self._header, self._isolation, self._window, self._room = header, isolation, window, room
+        self._until = until
         if header.objects is None or any(isinstance(one, str) for one in header.initial.values()):
             raise _Open
         self._types = header.objects
@@ -87,13 +102,20 @@ class _Windows:
     def judged(self, lines: Iterable[bytes]) -> Explained:
         """Raises _Open, BadEntry, LogError."""
         waiting: list[_Entry] = []
+        held = 0
+        if not self._room():
+            raise _Open
         for entry in self._entries(lines):
             waiting.append(entry)
-            if len(waiting) == 2 * self._window:
+            if len(waiting) % LOOK == 0 and not self._room():
+                raise _Open
+            held += len(entry.parsed.ops)
+            if len(waiting) == 2 * self._window or held > 2 * OPERATIONS:
                 waiting.sort(key=attrgetter("commit"))
-                cut = bisect_left(waiting, waiting[self._window].commit, key=attrgetter("commit"))
+                cut = bisect_left(waiting, waiting[len(waiting) // 2].commit, key=attrgetter("commit"))
                 self._judge(waiting[: cut or len(waiting)])
                 waiting = waiting[cut:] if cut else []
+                held = sum(len(one.parsed.ops) for one in waiting)
         waiting.sort(key=attrgetter("commit"))
         self._judge(waiting)
         if any(count != highest + 1 for count, highest in self._counts.values()):
@@ -124,22 +146,22 @@ class _Windows:
             self._other(batch[0])
             return
         found = self._found
-        for line, one in zip(batch, parsed, strict=True):
+        for one in parsed:
             found.total += 1
             found.operations += len(one.ops)
+            found.observed += [operation[0] for operation in one.ops].count("r")
             if one.session is not None and one.sno != MISSING:
                 counts = self._counts.setdefault(one.session, [0, 0])
                 counts[0] += 1
                 counts[1] = max(counts[1], one.sno)
             if one.status == "aborted":
                 found.aborted += 1
-                found.observed += sum(kind == "r" for kind, *_ in one.ops)
                 continue
             if one.status != "committed" or MISSING in (one.start, one.commit) or one.isolation is not None:
                 raise _Open
             found.committed += 1
-            found.observed += sum(kind == "r" for kind, *_ in one.ops)
-            yield _Entry(one.commit, one.start, line, one)
+            if self._until is None or one.commit < self._until:
+                yield _Entry(one.commit, one.start, one)
 
     def _other(self, line: bytes) -> None:
         """A line that is no transaction of the usual shape."""
@@ -166,13 +188,8 @@ class _Windows:
         reader = ObjectLogReader(self._header)
         reader.begin("window")
         reader.add_initial(self._initial)
-        lines = [one.line for one in (*kept, *entries)]
-        at = 0
-        while at < len(lines):
-            several = lines[at : at + 64]
-            if reader.add_all(several, at + 2, self._header.clock) is None:
-                raise _Open
-            at += len(several)
+        if not reader.add_usual([one.parsed for one in (*kept, *entries)], 2, self._header.clock):
+            raise _Open
         log = reader.finish(Header("", ()), "")
         known = log.first[len(kept)]
         values, kinds = np.frombuffer(log.values, np.int64), np.frombuffer(log.kinds, np.uint8)
