@@ -7,12 +7,14 @@ A key whose versions come in a circle so is told of, and left out. Does not know
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 
+from sql_semantics.records import dataclass, field
 from troubadour.anomalies.direct import Direct
+from troubadour.anomalies.flow import LONG, Flow
 from troubadour.facts.objects.accesses import NEVER, column
 from troubadour.facts.objects.facts import Facts
 from troubadour.facts.objects.names import named
@@ -24,32 +26,37 @@ from troubadour.order.objects.known import since_of
 
 
 class Assumption(Enum):
-    """What is taken for granted of each register by itself: a transaction's write follows what it read there; each
-    session sees its versions in their order; what one client has seen or written, a transaction that begins later
-    sees, or a later version."""
+    """What is taken for granted: a transaction's write of a register follows what it read there, and what was written
+    there by those that it depends on (by wr and ww, through others, too); each session sees the versions of a register
+    in their order; what one client has seen or written, a transaction that begins later sees, or a later version; the
+    versions of a register are in the order of the database's commit timestamps."""
 
     WRITES_FOLLOW_READS = "writes-follow-reads"
     SEQUENTIAL_KEYS = "sequential-keys"
     LINEARIZABLE_KEYS = "linearizable-keys"
+    COMMIT_ORDER = "commit-order"
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The assumptions' names, the order of versions that they give, and the keys where they contradict one another or
-    the answers."""
+    """The assumptions' names, the order of versions that they give, the keys where they contradict one another or the
+    answers, and what was not looked at."""
 
     names: tuple[str, ...] = ()
     order: Assumed = field(default_factory=Assumed)
     cyclic: tuple[Direct, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    """What a transaction has of a cell: the first and the last version that it read or left there."""
+    """What a transaction has of a cell: the first and the last version that it read or left there, and whether it left
+    one."""
 
     txn: int
     first: int
     last: int
+    wrote: bool
 
 
 def taken_for_granted(facts: Facts, assumptions: Sequence[Assumption]) -> Taken:
@@ -76,22 +83,31 @@ class _Maker:
         self.begun[facts.reads.version[facts.reads.version < facts.cells]] = True
 
     def made(self) -> Taken:
-        """All of it."""
-        earlier: list[int] = []
-        later: list[int] = []
-        cyclic: list[Direct] = []
-        for cell, touches in self._touches():
-            pairs = {pair for pair in self._pairs(touches) if pair[0] != pair[1]}
-            circle = _circle(pairs | self._known(cell))
-            if circle:
-                cyclic.append(self._cyclic(cell, circle, touches))
-                continue
-            made = [pair for pair in sorted(pairs) if pair[1] >= self.facts.cells]
-            earlier += [one for one, _ in made]
-            later += [other for _, other in made]
-        names = tuple(one.value for one in self.assumptions)
+        """All of it: versions order transactions, and these order versions, until nothing changes."""
+        touches = dict(self._touches())
+        own = {cell: {pair for pair in self._pairs(some) if pair[0] != pair[1]} for cell, some in touches.items()}
         follow = Assumption.WRITES_FOLLOW_READS in self.assumptions
-        return Taken(names, Assumed(np.array(earlier, np.int64), np.array(later, np.int64), follow), tuple(cyclic))
+        flow = Flow(self.facts, self.since) if follow else None
+        cyclic: dict[int, Direct] = {}
+        while True:
+            pairs = {cell: set(some) for cell, some in own.items()}
+            if flow is not None:
+                for cell, pair in flow.pairs(chain.from_iterable(own.values())):
+                    pairs.setdefault(cell, set()).add(pair)
+            # a key that contradicts itself orders nothing, neither here nor by what followed from it elsewhere
+            wrong = {cell: circle for cell, some in pairs.items() if (circle := _circle(some | self._known(cell)))}
+            new = wrong.keys() - cyclic.keys()
+            cyclic |= {cell: self._cyclic(cell, wrong[cell], touches.get(cell, ())) for cell in sorted(new)}
+            if not any(own.get(cell) for cell in new):
+                break
+            for cell in new:
+                own.pop(cell, None)
+        told = [pair for cell in sorted(pairs.keys() - cyclic.keys()) for pair in sorted(pairs[cell])]
+        made = np.array([pair for pair in told if pair[1] >= self.facts.cells], np.int64).reshape(-1, 2)
+        names = tuple(one.value for one in self.assumptions)
+        notes = () if flow is None or flow.is_complete else (LONG,)
+        order = Assumed(made[:, 0], made[:, 1], follow, np.array(sorted(cyclic), np.int64))
+        return Taken(names, order, tuple(cyclic[cell] for cell in sorted(cyclic)), notes)
 
     def _touches(self) -> Iterator[tuple[int, list[_Touch]]]:
         """By cell of a register what transactions have of it."""
@@ -116,9 +132,10 @@ class _Maker:
                 if found:
                     yield cell, found
                 cell, found = here, []
-            made = facts.cells + visit if self.last[visit] >= 0 else latest.get(visit)
+            wrote = bool(self.last[visit] >= 0)
+            made = facts.cells + visit if wrote else latest.get(visit)
             if made is not None:
-                found.append(_Touch(txn, first.get(visit, made), made))
+                found.append(_Touch(txn, first.get(visit, made), made, wrote))
         if found:
             yield cell, found
 
@@ -128,6 +145,16 @@ class _Maker:
             yield from self._by_sessions(touches)
         if Assumption.LINEARIZABLE_KEYS in self.assumptions:
             yield from self._by_times(touches)
+        if Assumption.COMMIT_ORDER in self.assumptions:
+            yield from self._by_commits(touches)
+
+    def _by_commits(self, touches: Sequence[_Touch]) -> Iterator[tuple[int, int]]:
+        commits = self.log.commits
+        made = [one for one in touches if one.wrote and commits[one.txn] != MISSING]
+        made.sort(key=lambda one: commits[one.txn])
+        groups = [list(group) for _, group in groupby(made, key=lambda one: commits[one.txn])]
+        for earlier, later in pairwise(groups):
+            yield from ((one.last, other.last) for one in earlier for other in later)
 
     def _by_sessions(self, touches: Sequence[_Touch]) -> Iterator[tuple[int, int]]:
         before: dict[int, _Touch] = {}
@@ -176,13 +203,16 @@ class _Maker:
 
     def _cyclic(self, cell: int, circle: Iterable[int], touches: Sequence[_Touch]) -> Direct:
         versions = set(circle)
-        members = [one for one in touches if one.first in versions or one.last in versions]
-        members.sort(key=lambda one: int(self.rank[one.txn]))
+        members = {one.txn for one in touches if one.first in versions or one.last in versions}
+        if not members:
+            made = np.array([one for one in versions if one >= self.facts.cells], np.int64)
+            members = set(self.facts.writer(made).tolist())
         at = int(np.searchsorted(self.facts.accesses.cell, cell))
         names = ", ".join(one.value for one in self.assumptions)
         text = f"the versions of {named(self.facts.accesses, at)} come after one another in a circle, by {names}"
         subject = int(self.facts.accesses.subject[cell])
-        return Direct("cyclic-versions", tuple(one.txn for one in members), subject, text, ruled_out("cyclic-versions"))
+        ordered = tuple(sorted(members, key=lambda one: int(self.rank[one])))
+        return Direct("cyclic-versions", ordered, subject, text, ruled_out("cyclic-versions"))
 
 
 def _circle(pairs: set[tuple[int, int]]) -> list[int]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sql_semantics.records import dataclass, replace
 from troubadour.anomalies.specifications import EXTRA, SPECIFICATIONS, Misses, Specification, name_of
 from troubadour.facts.objects.accesses import Flags, Ints
 from troubadour.isolation.models import implied
-from troubadour.order.objects.arrays import Links, Rows, circling, components, in_blocks
+from troubadour.order.objects.arrays import Links, Rows, circles, circling, components, in_blocks
 from troubadour.order.objects.dependencies import Dependencies
 from troubadour.order.objects.known import Relation, Why
 
@@ -50,46 +50,72 @@ class Found:
 def cycles_of(dependencies: Dependencies, hint: Ints) -> Found:
     """The circles that a log's dependencies have. `hint`: the places of its transactions in an order that most edges
     keep, which makes that fast."""
-    return _Finder(dependencies, hint).found()
+    relation = dependencies.relation
+    order = events_along(relation, hint)
+    # a circle of some edges is one of all: what is on none of these is looked at once
+    near, _ = circles_among(relation, np.arange(len(relation.why)), order)
+    only = replace(
+        relation, links=relation.links.only(near), why=relation.why[near], at=relation.at[near], by=relation.by[near]
+    )
+    weaker = (dependencies.grows | dependencies.assumed)[near]
+    found = _Finder(only, weaker, order).found()
+    cycles = tuple(Cycle(one.name, tuple(near[[*one.edges]].tolist())) for one in found.cycles)
+    return replace(found, cycles=cycles)
+
+
+def events_along(relation: Relation, hint: Ints) -> Ints:
+    """The events in the hint order, a bead behind the last that leads to it."""
+    links, count = relation.links, len(relation.since)
+    rank = np.zeros(links.events, np.int64)
+    rank[hint] = 2 * np.arange(count)
+    some = (links.source < count) & (links.target >= count)
+    np.maximum.at(rank, links.target[some], rank[links.source[some]] + 1)
+    return np.argsort(rank, kind="stable")
+
+
+def circles_among(relation: Relation, chosen: Ints, order: Ints) -> tuple[Ints, Ints]:
+    """Of some edges those that are on circles of these, and the component of each."""
+    links = relation.links
+    chosen = chosen[in_blocks(links.only(chosen), order)]
+    there, label = circles(links.only(chosen))
+    return chosen[there], label
 
 
 class _Finder:
-    def __init__(self, dependencies: Dependencies, hint: Ints) -> None:
-        self.relation, self.hint = dependencies.relation, hint
+    def __init__(self, relation: Relation, weaker: Flags, order: Ints) -> None:
+        """`order`: of the events, as `in_blocks` takes it."""
+        self.relation, self.order = relation, order
         # edges that hold in every explanation first, so that a circle of these is found where there is one
-        self.weaker = dependencies.grows | dependencies.assumed
+        self.weaker = weaker
         self.cycles: list[Cycle] = []
         self.unsearched: list[tuple[str, int]] = []
         self.more: set[str] = set()
 
     def found(self) -> Found:
         """All of them, without sessions and times first."""
-        links, why = self.relation.links, self.relation.why
-        certain = np.flatnonzero(~self.weaker)
-        everything = np.arange(len(why))
-        order = self._hint()
         for suffix, extra in EXTRA.items():
-            kinds = {Why.WW, Why.WR, Why.RW, *extra}
-            for among in (certain, everything) if self.weaker.any() else (everything,):
-                chosen = among[_of_kinds(self.relation, kinds)[among]]
-                chosen = chosen[in_blocks(links.only(chosen), order)]
-                whole = chosen[circling(links.only(chosen))]
-                if len(whole):
-                    self._within(_Part(self.relation, whole), suffix)
+            allowed = np.flatnonzero(of_kinds(self.relation, {Why.WW, Why.WR, Why.RW, *extra}))
+            wanted = [self.relation.why == extra[0]] if extra else []
+            if self.weaker[allowed].any():
+                self._among(allowed[~self.weaker[allowed]], wanted, suffix)
+                wanted.append(self.weaker)
+            self._among(allowed, wanted, suffix)
         return Found(tuple(self.cycles), tuple(self.unsearched), frozenset(self.more))
 
-    def _hint(self) -> Ints:
-        """The events in the hint order, a bead behind the last that leads to it."""
-        links, count = self.relation.links, len(self.relation.since)
-        rank = np.zeros(links.events, np.int64)
-        rank[self.hint] = 2 * np.arange(count)
-        some = (links.source < count) & (links.target >= count)
-        np.maximum.at(rank, links.target[some], rank[links.source[some]] + 1)
-        return np.argsort(rank, kind="stable")
+    def _among(self, allowed: Ints, wanted: Sequence[Flags], suffix: str) -> None:
+        """Circles of one suffix among some edges, in components with an edge of each kind that is wanted: the others
+        have none that is new."""
+        edges, label = circles_among(self.relation, allowed, self.order)
+        for one in wanted:
+            there = np.zeros(int(label.max(initial=0)) + 1, np.bool_)
+            there[label[one[edges]]] = True
+            edges, label = edges[there[label]], label[there[label]]
+        if len(edges):
+            self._within(_Part(self.relation, edges, label, self.order), suffix)
 
     def _within(self, part: _Part, suffix: str) -> None:
         """Circles of one suffix in components that have some."""
-        label = part.label()
+        label = part.label
         there: dict[int, set[str]] = {}
         for known in self.cycles:
             event = part.event(int(self.relation.links.source[known.edges[0]]))
@@ -97,7 +123,8 @@ class _Finder:
                 there.setdefault(int(label[event]), set()).add(known.name)
         inner: dict[Misses, Ints] = {}
         for specification in SPECIFICATIONS[suffix]:
-            misses = specification.misses
+            # with one anti-dependency, too, no two are right after one another
+            misses = Misses.APART if specification.misses is Misses.ONE else specification.misses
             if misses not in inner:
                 inner[misses] = part.on_circles(misses)
             chosen = inner[misses]
@@ -111,7 +138,8 @@ class _Finder:
                 chosen = chosen[~np.isin(label[part.links.source[chosen]], skipped)]
             if not len(chosen):
                 continue
-            for cycle in self._search(_Part(self.relation, part.edges[chosen]), specification, suffix):
+            some = _Part(self.relation, part.edges[chosen], part.component[chosen], self.order)
+            for cycle in self._search(some, specification, suffix):
                 self.cycles.append(cycle)
                 event = part.event(int(self.relation.links.source[cycle.edges[0]]))
                 assert event is not None
@@ -151,11 +179,11 @@ class _Finder:
                 yield Cycle(name, tuple(piece))
                 break
         if cut_off:
-            label = part.label()
-            told = {int(label[one]) for one in done}
+            label = components(part.links)
+            told = {label[one] for one in done}
             for begin in cut_off:
-                if int(label[part.source[begin]]) not in told:
-                    told.add(int(label[part.source[begin]]))
+                if label[part.source[begin]] not in told:
+                    told.add(label[part.source[begin]])
                     self.unsearched.append((specification.name, int(links.source[part.edges[begin]])))
 
     def _simple(self, way: Sequence[int]) -> list[list[int]]:
@@ -177,7 +205,7 @@ class _Finder:
         return pieces
 
 
-def _of_kinds(relation: Relation, kinds: set[Why]) -> Flags:
+def of_kinds(relation: Relation, kinds: set[Why]) -> Flags:
     """By edge: whether it is of one of some kinds, or goes on from a bead that only such edges lead to."""
     links, why = relation.links, relation.why
     wanted = [int(kind) for kind in kinds]
@@ -190,24 +218,25 @@ def _of_kinds(relation: Relation, kinds: set[Why]) -> Flags:
 class _Part:
     """Some edges of a relation, their events numbered anew."""
 
-    def __init__(self, relation: Relation, edges: Ints) -> None:
-        self.edges = edges
+    def __init__(self, relation: Relation, edges: Ints, component: Ints, order: Ints) -> None:
+        """`component`: of each edge, all of which are on circles; `order`: of the relation's events."""
+        self.edges, self.component = edges, component
         links = relation.links
         ends = np.concatenate((links.source[edges], links.target[edges]))
         used = np.zeros(links.events, np.bool_)
         used[ends] = True
         self.events = np.flatnonzero(used)
         number = np.cumsum(used) - 1
+        self.order: Ints = number[order[used[order]]]
         count = len(edges)
         both = number[ends]
         self.links = Links(len(self.events), both[:count], both[count:], np.zeros(count, np.int64))
         self.why = relation.why[edges]
+        self.label = np.zeros(len(self.events), np.int64)
+        """The component of each event; a way leads to components of lesser numbers."""
+        self.label[self.links.source] = component
         self.source: list[int] = self.links.source.tolist()
         self.target: list[int] = self.links.target.tolist()
-
-    def label(self) -> Ints:
-        """The component of each event; an edge leads to none of a greater number."""
-        return np.array(components(self.links), np.int64)
 
     def event(self, event: int) -> int | None:
         """The number here of an event, None where it is not of the part."""
@@ -221,6 +250,7 @@ class _Part:
             case Misses.NONE:
                 # what goes on from a bead that anti-dependencies lead to is on no circle then
                 chosen: Ints = everything[self.why != Why.RW]
+                chosen = chosen[in_blocks(self.links.only(chosen), self.order)]
                 return chosen[circling(self.links.only(chosen))]
             case Misses.ONE | Misses.APART:
                 return self._apart()

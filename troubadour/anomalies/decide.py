@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
-from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass, field
 from troubadour.anomalies.assumptions import Assumption
 from troubadour.anomalies.levels import Survey
 from troubadour.anomalies.objects import Listing, anomalies_of
-from troubadour.audit.driver import Options, audit
-from troubadour.audit.objects.decide import ObjectOptions, decide_objects
+from troubadour.audit.objects.decide import AskedOften, ObjectOptions, decide_objects
 from troubadour.audit.objects.second import by_sql
-from troubadour.coverage.library import library_for
-from troubadour.facts.objects.gather import Derived
 from troubadour.formats.objects.expand import expanded
 from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Log, Transaction, TransactionId
@@ -28,11 +24,12 @@ from troubadour.problem.budget import BRIEFLY, FEW, MOST, THOUSANDS
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked of a log: the level that is `expected` (None: the log's own), what is taken for granted, and the
-    `seconds` that there are (None: any)."""
+    `seconds` that there are (None: any); `around`: the components of circles are wanted, too."""
 
     expected: str | None = None
     assumed: Sequence[Assumption] = ()
     seconds: float | None = None
+    around: bool = False
     begun: float = field(default_factory=time.monotonic)
 
     def left(self) -> float | None:
@@ -45,17 +42,32 @@ class Asked:
         return left
 
 
-def survey_of(log: Log | ObjectLog, asked: Asked) -> Survey:
-    """What answers and dependencies alone say of a log: nothing of one of SQL."""
-    listing = anomalies_of(log, asked.assumed) if isinstance(log, ObjectLog) else Listing((), ())
+def facts_kept(log: Log | ObjectLog) -> AskedOften | None:
+    """Where the facts of a log of operations are kept once they are asked for."""
+    return AskedOften(log) if isinstance(log, ObjectLog) else None
+
+
+def survey_of(log: Log | ObjectLog, asked: Asked, facts: AskedOften | None = None) -> Survey:
+    """What answers and dependencies alone say of a log: nothing of one of SQL. `facts`: those of a log of operations,
+    where they are asked for again."""
+    # what was there at first is told by nothing: an audit finds what does not hang on it
+    if isinstance(log, ObjectLog) and not any(one.unknown for one in log.objects):
+        listing = anomalies_of(log, asked.assumed, around=asked.around, derived=facts)
+    else:
+        listing = Listing((), ())
     return Survey(log, listing.anomalies, listing.notes, asked.expected, own_levels(log))
 
 
-def look_further(survey: Survey, log: Log | ObjectLog, asked: Asked) -> None:
+def look_further(survey: Survey, log: Log | ObjectLog, asked: Asked, facts: AskedOften | None = None) -> None:
     """Audit a log at the levels that its anomalies leave open. Raises LogError where it cannot be used, Disagreement,
-    and OutOfTime: what was found by then stands."""
-    auditor = _Objects(log, asked) if isinstance(log, ObjectLog) else _Sql(log, asked)
-    survey.look(auditor.decide, auditor.further)
+    and OutOfTime: what was found by then stands. `facts`: as for `survey_of`."""
+    if isinstance(log, ObjectLog):
+        objects = _Objects(log, asked, AskedOften(log) if facts is None else facts)
+        # of a short one the levels above take as long as the one that is expected, if they are left to the search
+        survey.look(objects.decide, objects.further, together=not objects.is_short())
+    else:
+        sql = _Sql(log, asked)
+        survey.look(sql.decide, sql.further)
 
 
 def own_levels(log: Log | ObjectLog) -> list[str]:
@@ -81,6 +93,11 @@ class _Sql:
         return self._audited(self._log, level, briefly)
 
     def _audited(self, log: Log, level: str | None, briefly: bool) -> Verdict:
+        # a log of operations is decided without the semantics of SQL, as a rule
+        from sql_semantics.errors import Unsupported
+        from troubadour.audit.driver import Options, audit
+        from troubadour.coverage.library import library_for
+
         options = Options(
             level,
             timeout=self._asked.left(),
@@ -113,9 +130,8 @@ class _Sql:
 class _Objects:
     """Audits of operations on objects: by facts and order, else by the SQL that they stand for."""
 
-    def __init__(self, log: ObjectLog, asked: Asked) -> None:
-        self._log, self._asked = log, asked
-        self._facts = Derived(log)
+    def __init__(self, log: ObjectLog, asked: Asked, facts: AskedOften) -> None:
+        self._log, self._asked, self._facts = log, asked, facts
         self._sql: _Sql | None = None
 
     def decide(self, level: str | None, briefly: bool) -> Verdict:
@@ -124,9 +140,13 @@ class _Objects:
         found = decide_objects(self._log, ObjectOptions(level), by_sql, self._facts)
         if found is not None:
             return found
-        if briefly and len(self._log.kinds) > MOST:
+        if briefly and not self.is_short():
             return _undecided(self._log, level, "facts and order do not decide it, and the log is long")
         return self._as_sql().decide(level, briefly)
+
+    def is_short(self) -> bool:
+        """Whether what facts and order do not decide is audited as SQL, if briefly."""
+        return len(self._log.kinds) <= MOST
 
     def further(self, level: str | None, violation: Verdict) -> Sequence[Verdict]:
         """None: dependencies tell of all."""

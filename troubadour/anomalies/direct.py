@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sql_semantics.records import dataclass
+from troubadour.anomalies.sums import named_sum
 from troubadour.facts.objects.accesses import NEVER, Ints, column, heads, spans
 from troubadour.facts.objects.facts import Facts, Fault
 from troubadour.facts.objects.names import named, shown
@@ -35,13 +36,15 @@ LIKE = 200
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """An anomaly without a circle: the places of its transactions, the object, a sentence, and what it rules out."""
+    """An anomaly without a circle: the places of its transactions, the object, a sentence, and what it rules out; the
+    operation whose `key` several answers of are against one another (an index of the accesses, -1: none)."""
 
     name: str
     transactions: tuple[int, ...]
     subject: int
     text: str
     rules_out: frozenset[str]
+    key: int = -1
 
 
 def direct_anomalies(facts: Facts, since: Ints) -> list[Direct]:
@@ -67,9 +70,16 @@ def _of_fault(facts: Facts, fault: Fault) -> Direct:
         out = ruled_out(name) | stronger({"read-uncommitted"})
     else:
         out = ruled_out("G1a")
-    members = [fault.txn, *(one for one in (fault.writer, fault.with_reader) if one >= 0 and one != fault.txn)]
+    writer, text = fault.writer, f"{log.ids[fault.txn]}: {fault.text}"
+    if name == "counter-anomaly":
+        told = named_sum(log, facts.accesses, fault.at)
+        name, writer = told.name, told.writer
+        if writer >= 0:
+            text += f" without {'a part of ' if name == 'G1b' else ''}what {log.ids[writer]!r} added"
+            text += ", which aborted" if name == "G1a" else ""
+    members = [fault.txn, *(one for one in (writer, fault.with_reader) if one >= 0 and one != fault.txn)]
     subject = log.subjects[int(facts.accesses.op[fault.at])]
-    return Direct(name, tuple(members), subject, f"{log.ids[fault.txn]}: {fault.text}", out)
+    return Direct(name, tuple(members), subject, text, out)
 
 
 def _lost_updates(facts: Facts, since: Ints) -> Iterator[Direct]:
@@ -294,4 +304,4 @@ class _Lists:
             both = set(base[place:]) & set(longest.base[place:])
             twice = any(len(appends.get(value, [])) == 1 for value in both)
             out = ruled_out("G1a") if twice else ruled_out("incompatible-order")
-            yield Direct("incompatible-order", (answer.txn, longest.txn), subject, text, out)
+            yield Direct("incompatible-order", (answer.txn, longest.txn), subject, text, out, answer.at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from troubadour.anomalies.names import name_of_verdict, other_names, title
+from troubadour.anomalies.names import name_of_verdict, other_names, title, with_patterns
 from troubadour.anomalies.report import Listed, Report, cause_of, worst_first
 from troubadour.audit.strongest import survey_levels
 from troubadour.isolation.anomalies import ANOMALIES
@@ -21,6 +21,9 @@ from troubadour.model.verdict import Status, Verdict
 
 Decide = Callable[[str | None, bool], Verdict]
 """f(level, briefly): the verdict at a level, None for each transaction's own; `briefly`: with little effort."""
+
+ANSWERS = "answers"
+"""The cause of what no circle shows, but that nothing explains what was answered."""
 
 Further = Callable[[str | None, Verdict], Sequence[Verdict]]
 """f(level, violation): other violations of the log at that level."""
@@ -53,26 +56,34 @@ class Survey:
         self._asked = expected if expected is not None else own[0] if len(own) == 1 else None
         self._of_own: Status | None = None
 
-    def look(self, decide: Decide, further: Further) -> None:
-        """Ask for what is expected, and then for what that leaves open. Raises Disagreement."""
+    def look(self, decide: Decide, further: Further, *, together: bool = False) -> None:
+        """Ask for what is expected, and then for what that leaves open; `together`: for what is expected among the
+        others, as one above it may hold and say so. Raises Disagreement."""
         asked = self._asked
-        if asked in LEVELS or (asked is None and len(self._own) > 1):
+        together &= (
+            asked in LEVELS and asked not in self._excluded and _is_shown(asked, None) and not LEVELS[asked].dirty
+        )
+        if not together and (asked in LEVELS or (asked is None and len(self._own) > 1)):
             self._take(decide(asked, False), further)
         rest = [
             name
             for name, level in LEVELS.items()
             if not (level.dialect or level.dirty or level.ordered)
             and name not in self._excluded | self._proved
-            and name != asked
+            and (name != asked or together)
         ]
 
         def brief(level: str, seconds: float) -> Verdict:
             del seconds
-            verdict = decide(level, True)
-            self._note(level, verdict)
+            verdict = decide(level, level != asked)
+            if level == asked:
+                self._take(verdict, further)
+            else:
+                self._note(level, verdict)
             return verdict
 
-        survey_levels(self._log, brief, levels=rest)
+        # what the anomalies of objects do not rule out holds mostly
+        survey_levels(self._log, brief, levels=rest, hopeful=isinstance(self._log, ObjectLog))
 
     def _take(self, verdict: Verdict, further: Further) -> None:
         """What the audit at the expected level says."""
@@ -107,7 +118,7 @@ class Survey:
         excluded = {one for one in self._excluded if _is_shown(one, self._asked)}
         proved = {one for one in self._proved - self._excluded if _is_shown(one, self._asked)}
         open_ = tuple(one for one in self._open if one not in self._excluded | self._proved)
-        anomalies = worst_first(_grouped(self._anomalies))
+        anomalies = worst_first(with_patterns(_grouped(self._anomalies)))
         return Report(anomalies, frozenset(excluded), frozenset(proved), open_, self._notes)
 
     def standing(self) -> Status:
@@ -126,15 +137,15 @@ def _of_verdict(verdict: Verdict, out: frozenset[str]) -> Listed:
     """What a violation found by an audit is called."""
     account = verdict.account
     found = ANOMALIES["unclassified" if account is None else account.anomaly]
-    name = name_of_verdict(found.name)
     chain = () if account is None else account.chain
+    name = name_of_verdict(found.name, chain)
     members = dict.fromkeys(edge.earlier for edge in chain) or dict.fromkeys(verdict.core or ())
     text = "; ".join(edge.text for edge in chain) or verdict.explanation or ""
     return Listed(
         name,
         title(name, found),
         other_names(name, found),
-        cause_of(chain) or verdict.isolation,
+        cause_of(chain) or ANSWERS,
         tuple(members),
         text,
         1,

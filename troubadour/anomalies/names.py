@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from troubadour.isolation.anomalies import Anomaly
-from troubadour.isolation.models import TIMED
+from collections.abc import Iterable, Sequence
+
+from sql_semantics.records import replace
+from troubadour.anomalies.report import Listed
+from troubadour.anomalies.specifications import name_of
+from troubadour.isolation.anomalies import ANOMALIES, Anomaly
+from troubadour.isolation.models import PLAIN, PROCESS, REALTIME, TIMED
+from troubadour.model.account import Edge
+from troubadour.order.objects.known import Why
 
 _TITLES = {
     "G1a": "aborted read",
@@ -37,10 +44,46 @@ _OF_VERDICTS = {
 }  # fmt: skip
 """By what a verdict calls an anomaly; the others have one name."""
 
+_EDGES = {"ww": Why.WW, "wr": Why.WR, "rw": Why.RW, "session": Why.SESSION, "real-time": Why.REAL_TIME}
+_KEPT = ("G1a", "G1b", "internal", "G-nonadjacent")
+"""Names that edges do not tell: those of values, and of forks that counts show."""
 
-def name_of_verdict(anomaly: str) -> str:
-    """The name here of what a verdict calls an anomaly."""
-    return _OF_VERDICTS.get(anomaly, anomaly)
+FORK = "long-fork"
+"""The pattern of a G-nonadjacent circle of reads alone: one transaction saw a write and missed another one's, and a
+second one the other way round (Cerone, Bernardi and Gotsman 2015)."""
+
+
+def name_of_verdict(anomaly: str, chain: Sequence[Edge]) -> str:
+    """The name here of what a verdict calls an anomaly: that of the circle that its `chain` is, as a rule."""
+    name = _OF_VERDICTS.get(anomaly)
+    if (name is None or name in _KEPT) and anomaly != "future-read":
+        return name or anomaly
+    return _of_circle(chain) or name or anomaly
+
+
+def _of_circle(chain: Sequence[Edge]) -> str | None:
+    """The name of a circle by its edges; None where they are none, or of kinds that have no name together."""
+    closed = len(chain) > 1 and all(chain[at - 1].later == edge.earlier for at, edge in enumerate(chain))
+    kinds = [_EDGES[edge.kind] for edge in chain if edge.kind in _EDGES]
+    if not closed or len(kinds) < len(chain):
+        return None
+    suffix = REALTIME if Why.REAL_TIME in kinds else PROCESS if Why.SESSION in kinds else PLAIN
+    name = name_of(kinds, suffix)
+    # a condition that was read is no item
+    if name is not None and any(edge.predicate for edge in chain):
+        return name.replace("G2-item", "G2")
+    return name
+
+
+def with_patterns(listed: Iterable[Listed]) -> list[Listed]:
+    """Anomalies, with those that have a name of their own beside that of their edges."""
+    found = []
+    for one in listed:
+        found.append(one)
+        if one.name == "G-nonadjacent" and {edge.kind for edge in one.chain} == {"rw", "wr"}:
+            anomaly = ANOMALIES[FORK]
+            found.append(replace(one, name=FORK, title=anomaly.title, aka=("G-nonadjacent",)))
+    return found
 
 
 def title(name: str, found: Anomaly | None) -> str:

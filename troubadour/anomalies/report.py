@@ -4,8 +4,8 @@ nor how they are shown."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.models import ANOMALY_ORDER, MODELS, TIMED, weakest
 from troubadour.model.account import Edge
@@ -14,10 +14,20 @@ from troubadour.model.verdict import Status
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """What a circle lies in: how many `transactions` come before one another, and each of the `edges` between them by
+    kind, earlier and later one (none where there are too many)."""
+
+    transactions: tuple[TransactionId, ...]
+    edges: tuple[tuple[str, TransactionId, TransactionId], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """Anomalies of one name and one `cause` (what their edges or answers are of): how many were found (`more`: there
     may be more), and of one of the smallest its `transactions`, `chain` and a `text`. `rules_out`: levels and models
-    that do not hold; `assumed`: with what was taken for granted."""
+    that do not hold; `assumed`: with what was taken for granted. `around`: the component of a
+    circle, where it was asked for; `key`: the object and the key of answers that contradict one another."""
 
     name: str
     title: str
@@ -30,6 +40,8 @@ class Listed:
     chain: tuple[Edge, ...] = ()
     assumed: tuple[str, ...] = ()
     more: bool = False
+    around: Around | None = None
+    key: tuple[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

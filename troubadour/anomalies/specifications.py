@@ -7,9 +7,9 @@ Does not know how circles are found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from sql_semantics.records import dataclass
 from troubadour.isolation.models import PLAIN, PROCESS, REALTIME, TIMESTAMP
 from troubadour.order.objects.known import Why
 

@@ -12,34 +12,39 @@ from itertools import combinations, permutations
 from operator import eq
 from typing import Any, NamedTuple
 
-from troubadour.timestamps.visits import NONE, Visit
-
 NEVER = -(2**63)
 """Before all moments."""
 
 WAYS = 5
 """Writes of one moment whose orders are gone through; of more any order is taken to be possible."""
 
-Reader = tuple[int, int, Visit]
-"""A moment, the number of a transaction whose snapshot is of then, and what it read of a key."""
+Reader = tuple[int, int, Any, Any]
+"""A moment, the number of a transaction whose snapshot is of then, what its outer read of a key told, and what it had
+added itself before (`base` and `own` of its visit; None for NONE)."""
 
 
-class Write:
+class Write(NamedTuple):
     """What a transaction leaves at a key. `number` names the transaction, `certain`: it certainly committed, and took
     effect."""
 
-    __slots__ = ("certain", "change", "commit", "number", "passed", "start")
+    number: int
+    start: int
+    commit: int
+    change: Any
+    passed: Any
+    certain: bool
 
-    def __init__(self, number: int, start: int, commit: int, change: Any, passed: Any, *, certain: bool) -> None:
-        self.number, self.start, self.commit = number, start, commit
-        self.change, self.passed, self.certain = change, passed, certain
+
+_new = tuple.__new__
+_EMPTY: list[Any] = []
+"""What most keys have of some things: it stays empty."""
 
 
 class Settled(NamedTuple):
     """What was let go of: writes, reads and writes of aborted transactions, all as tuples."""
 
     writes: list[tuple[Any, ...]]
-    readers: list[tuple[Any, ...]]
+    readers: list[Reader]
     dead: list[tuple[Any, ...]]
 
 
@@ -49,27 +54,50 @@ class Versions:
     transactions' numbers; `serial`: that also holds of a moment at which a transaction commits that reads."""
 
     __slots__ = (
-        "_flat", "_kind", "_serial", "_span", "_totals", "_visible", "commits", "dead", "floor", "initial", "readers",
-        "vague", "writes",
+        "_flat", "_kind", "_left", "_plain", "_serial", "_span", "_totals", "_visible", "commits", "dead", "floor",
+        "initial", "loose", "readers", "vague", "writes",
     )  # fmt: skip
 
     def __init__(self, kind: str, initial: Any, *, visible: bool, serial: bool = False) -> None:
         self._kind, self.initial, self._visible, self._serial = kind, initial, visible, serial
+        self._plain = kind == "register" and not visible
         self.commits: list[int] = []
         self.writes: list[Write] = []
         self.readers: list[Reader] = []
         """What was read of the key from outside, by moment and by the transactions' numbers."""
-        self.dead: list[Write] = []
+        self.dead: list[Write] = _EMPTY
         """What aborted transactions would have left."""
+        self.loose: list[Write] = _EMPTY
+        """What those of unknown outcome may have left at a moment that is not known, after their start."""
         self.floor = NEVER
         """What is before this moment was settled: `initial` is what the key held then."""
         self._span = 0
+        """No write took longer."""
         self.vague = False
         """Whether some write is not certain, or two have one commit timestamp."""
-        self._totals: list[Any] = []
+        self._totals: list[Any] = _EMPTY if kind == "register" else []
         """What the versions of a counter or a set hold, as far as they were asked for, one by one; how long those of a
         list are, which all begin like `_flat`."""
-        self._flat: list[Any] = []
+        self._flat: list[Any] = _EMPTY if kind == "register" else []
+        self._left: tuple[int, dict[Any, list[int]], dict[Any, list[int]]] | None = None
+        """Of a register with so many writes the places of those that leave each value, and of those that pass it."""
+
+    def appended(self, number: int, start: int, commit: int, change: Any, passed: Any) -> bool:
+        """Put a certain write behind all others, where it overlaps none and no read may be of it; whether that is so,
+        as it nearly always is."""
+        commits = self.commits
+        if commits:
+            last = commits[-1]
+            if last >= commit or (last > start and not self._serial):
+                return False
+        readers = self.readers
+        if readers and readers[-1][0] >= commit:
+            return False
+        if commit - start > self._span:
+            self._span = commit - start
+        commits.append(commit)
+        self.writes.append(_new(Write, (number, start, commit, change, passed, True)))
+        return True
 
     def add(self, write: Write) -> int:
         """Put a write in its place; the place."""
@@ -95,41 +123,56 @@ class Versions:
         del self._totals[place:]
         return place
 
+    def add_loose(self, write: Write) -> None:
+        """Have a write that may have taken effect at any moment after its start, or never."""
+        if self.loose:
+            self.loose.append(write)
+        else:
+            self.loose = [write]
+        self.vague = True
+
+    def add_dead(self, write: Write) -> None:
+        """Have what an aborted transaction would have left."""
+        if self.dead:
+            self.dead.append(write)
+        else:
+            self.dead = [write]
+
     def settle(self, horizon: int) -> Settled | None:
         """Let go of what is before a moment, or of as much of that as hangs on nothing open; None: of nothing."""
-        writes, commits = self.writes, self.commits
+        commits, readers = self.commits, self.readers
         if horizon <= self.floor:
             return None
-        cut = bisect_left(commits, horizon)
-        if self.vague and self._kind != "register":
+        cut, bound = self._sure(horizon) if self.vague else (bisect_left(commits, horizon), horizon)
+        if bound <= self.floor:
             return None
-        while self.vague and cut and not self._stands(cut):
-            cut -= 1
-        bound = horizon if cut == len(commits) else min(horizon, commits[cut])
-        if (self.vague and not cut) or bound <= self.floor:
-            return None
-        first = bisect_left(self.readers, bound, key=_moment)
-        dead = [one for one in self.dead if one.commit < bound]
-        if not cut and not first and not dead:
+        first = len(readers) if not readers or readers[-1][0] < bound else bisect_left(readers, bound, key=_moment)
+        if not cut and not first and not self.dead:
             self.floor = bound
             return None
+        dead = [tuple(one) for one in self.dead if one.commit < bound]
         if cut:
             self.initial = self._left_by(cut)
-        settled = Settled(
-            [(one.number, one.start, one.commit, one.change, one.passed, one.certain) for one in writes[:cut]],
-            [
-                (moment, number, visit.base, *(() if visit.own is NONE else (visit.own,)))
-                for moment, number, visit in self.readers[:first]
-            ],
-            [(one.number, one.start, one.commit, one.change, one.passed, one.certain) for one in dead],
-        )
-        del writes[:cut], commits[:cut], self.readers[:first]
+        settled = Settled([tuple(one) for one in self.writes[:cut]], readers[:first], dead)
+        del self.writes[:cut], commits[:cut], readers[:first]
+        self._left = None
         if dead:
             self.dead = [one for one in self.dead if one.commit >= bound]
-        self._totals, self._flat = [], []
+        if self._kind != "register":
+            self._totals, self._flat = [], []
         self.floor = bound
-        self._look_again()
+        if self.vague:
+            self._look_again()
         return settled
+
+    def _sure(self, horizon: int) -> tuple[int, int]:
+        """How many versions before a moment can be let go of, where some are not certain, and up to which moment
+        nothing hangs on something open."""
+        commits = self.commits
+        cut = 0 if self._kind != "register" else bisect_left(commits, horizon)
+        while cut and not self._stands(cut):
+            cut -= 1
+        return cut, NEVER if not cut else horizon if cut == len(commits) else min(horizon, commits[cut])
 
     def _stands(self, cut: int) -> bool:
         """Whether what a register holds after the first `cut` writes is the last of them for certain."""
@@ -147,26 +190,36 @@ class Versions:
     def restore(self, initial: Any, parts: Iterable[Settled]) -> None:
         """Have settled parts again, in the order in which they were; `initial` is what the key held before them."""
         for settled in reversed([*parts]):
-            writes = [Write(*one[:5], certain=one[5]) for one in settled[0]]
+            writes = [*map(Write._make, settled.writes)]
             self.writes[:0] = writes
             self.commits[:0] = [one.commit for one in writes]
-            self.dead[:0] = [Write(*one[:5], certain=one[5]) for one in settled[2]]
-            readers: list[Reader] = []
-            for moment, number, base, *own in settled[1]:
-                visit = Visit()
-                visit.base, visit.own = base, own[0] if own else NONE
-                readers.append((moment, number, visit))
-            self.readers[:0] = readers
+            self.dead = [*map(Write._make, settled.dead), *self.dead]
+            self.readers[:0] = settled.readers
         self.initial, self.floor = initial, NEVER
-        self._totals, self._flat = [], []
+        if self._kind != "register":
+            self._totals, self._flat = [], []
+        self._look_again()
+
+    def kept(self) -> tuple[Any, ...]:
+        """All of it that does not follow from the rest, in what a store takes."""
+        writes, dead, loose = ([*map(tuple, some)] for some in (self.writes, self.dead, self.loose))
+        return self.initial, self.floor, writes, self.readers, dead, loose
+
+    def resume(self, kept: tuple[Any, ...]) -> None:
+        """Have what was kept."""
+        self.initial, self.floor, writes, self.readers, dead, loose = kept
+        self.writes = [*map(Write._make, writes)]
+        self.commits = [one.commit for one in self.writes]
+        self.dead = [*map(Write._make, dead)]
+        self.loose = [*map(Write._make, loose)]
         self._look_again()
 
     def _look_again(self) -> None:
         """What follows from all writes."""
+        self._left = None
         commits = self.commits
-        self.vague = not all(one.certain for one in self.writes) or (
-            not self._visible and any(map(eq, commits, commits[1:]))
-        )
+        tied = not self._visible and any(map(eq, commits, commits[1:]))
+        self.vague = tied or bool(self.loose) or not all(one.certain for one in self.writes)
         self._span = max((one.commit - one.start for one in self.writes), default=0)
 
     def _follows(self, one: Write, other: Write) -> bool:
@@ -185,14 +238,21 @@ class Versions:
                 return at
         return place
 
-    def read(self, moment: int, number: int, visit: Visit) -> bool:
+    def read(self, reader: Reader) -> bool:
         """Put a read in its place; whether a snapshot taken at its moment may show that."""
-        readers = self.readers
+        readers, moment = self.readers, reader[0]
         if not readers or readers[-1][0] < moment:
-            readers.append((moment, number, visit))
+            readers.append(reader)
         else:
-            insort(readers, (moment, number, visit), key=_by_moment)
-        return self.explains(moment, number, visit)
+            insort(readers, reader, key=_by_moment)
+        commits = self.commits
+        if self._plain and not self.vague:
+            # nearly always
+            if not commits:
+                return bool(self.initial == reader[2])
+            if commits[-1] < moment:
+                return bool(self.writes[-1].change == reader[2])
+        return self.explains(reader)
 
     def read_between(self, low: int, high: int | None) -> list[Reader]:
         """What was read at moments from one to another (None: the last)."""
@@ -203,50 +263,64 @@ class Versions:
         end = len(readers) if high is None else bisect_right(readers, high, key=_moment)
         return readers[begin:end]
 
-    def reader(self, moment: int, number: int) -> Visit:
+    def reader(self, moment: int, number: int) -> Reader:
         """What a transaction read of the key."""
-        return self.readers[bisect_left(self.readers, (moment, number), key=_by_moment)][2]
+        return self.readers[bisect_left(self.readers, (moment, number), key=_by_moment)]
 
-    def explains(self, moment: int, number: int, visit: Visit) -> bool:
-        """Whether a snapshot taken at a moment may show what a transaction read."""
-        if not self.vague and not self._visible and self._kind == "register":
+    def explains(self, reader: Reader) -> bool:
+        """Whether a snapshot taken at its moment may show what a transaction read."""
+        moment, number, base, _ = reader
+        if self._plain and not self.vague:
             # nearly always
             commits = self.commits
             place = bisect_left(commits, moment)
-            if (self.writes[place - 1].change if place else self.initial) == visit.base:
+            if (self.writes[place - 1].change if place else self.initial) == base:
                 return True
             return (
                 place < len(commits)
                 and commits[place] == moment
-                and self._register_explains(moment, place, number, visit.base)
+                and self._register_explains(moment, place, number, base)
             )
+        return self._placed_explain(reader) or (bool(self.loose) and self._loose_explain(reader))
+
+    def _placed_explain(self, reader: Reader) -> bool:
+        """The same of the writes whose moments are known."""
+        moment, number, base, own = reader
         certain = self.seen(moment, number)
         commits = self.commits
         tied = not self._visible and certain < len(commits) and commits[certain] == moment
         kind = self._kind
         if kind == "register":
-            return self._register_explains(moment, certain, number, visit.base)
+            return self._register_explains(moment, certain, number, base)
         if not tied and not self.vague:
             if kind == "list":
-                return self._lists(certain, visit.base)
+                return self._lists(certain, base)
             found = self._held(certain)
-            return bool((found | visit.own if kind == "set" else found) == visit.base)
+            return bool((found | own if kind == "set" else found) == base)
         end = certain if self._visible else bisect_right(commits, moment)
         options = [one for one in self.writes[certain:end] if one.number != number]
         if kind == "counter":
-            return self._counter_explains(certain, options, visit.base)
+            return self._counter_explains(certain, options, base)
         if kind == "set":
-            return self._set_explains(certain, options, visit)
-        return self._list_explains(certain, options, visit.base)
+            return self._set_explains(certain, options, base, own)
+        return self._list_explains(certain, options, base)
 
-    def explains_with(self, certain: list[Write], moment: int, number: int, visit: Visit) -> bool:
+    def _loose_explain(self, reader: Reader) -> bool:
+        """Whether what may have taken effect at any moment may be what was read: of a register its value; of what is
+        added up anything."""
+        moment, number, base, _ = reader
+        before = [one for one in self.loose if one.start <= moment and one.number != number]
+        return any(one.change == base for one in before) if self._kind == "register" else bool(before)
+
+    def explains_with(self, certain: list[Write], reader: Reader) -> bool:
         """The same where only some writes certainly took effect."""
         other = Versions(self._kind, self.initial, visible=self._visible, serial=self._serial)
         kept = set(map(id, certain))
         for one in self.writes:
-            sure = id(one) in kept
-            other.add(Write(one.number, one.start, one.commit, one.change, one.passed, certain=sure))
-        return other.explains(moment, number, visit)
+            other.add(one._replace(certain=id(one) in kept))
+        for one in self.loose:
+            other.add_loose(one)
+        return other.explains(reader)
 
     def _register_explains(self, moment: int, certain: int, number: int, value: Any) -> bool:
         writes = self.writes
@@ -287,8 +361,8 @@ class Versions:
             sums |= {total + change for total in sums}
         return value in sums
 
-    def _set_explains(self, certain: int, options: list[Write], visit: Visit) -> bool:
-        least = set(self.initial | visit.own)
+    def _set_explains(self, certain: int, options: list[Write], base: Any, own: Any) -> bool:
+        least = set(self.initial | own)
         most = set(least)
         for write in self.writes[:certain]:
             most |= write.change
@@ -296,7 +370,7 @@ class Versions:
                 least |= write.change
         for write in options:
             most |= write.change
-        return bool(least <= visit.base <= most)
+        return bool(least <= base <= most)
 
     def _list_explains(self, certain: int, options: list[Write], value: tuple[Any, ...]) -> bool:
         length = len(self.initial)
@@ -384,36 +458,56 @@ class Versions:
                 return own, self.commits[at]
         return own, None
 
-    def origin(self, moment: int, visit: Visit, number: int) -> tuple[str, Write | None]:
+    def origin(self, reader: Reader) -> tuple[str, Write | None]:
         """Whence what was read is, going by what is written here, and its writer."""
-        value = visit.base
+        moment, number, value, own = reader
         if self._kind == "counter":
             return "nothing", None
-        sought = value
+        if self._kind == "register":
+            return self._origin_of_value(moment, number, value)
         if self._kind == "list":
             if not value:
                 return "older", None
             sought = value[-1]
-        elif self._kind == "set":
-            seen = self.expected(moment, number)[0]
-            extra = value - seen - visit.own
+        else:
+            extra = value - self.expected(moment, number)[0] - own
             if not extra:
                 return "older", None
             sought = min(extra, key=repr)
         found: tuple[str, Write | None] = ("nothing", None)
         for one in self.writes:
-            if one.number == number:
-                continue
-            left = one.change == sought if self._kind == "register" else sought in one.change
-            if left:
-                found = ("older" if one.commit <= moment else "uncommitted" if one.start <= moment else "future"), one
+            if one.number != number and sought in one.change:
+                found = _called(one, moment), one
                 if one.commit > moment:
                     break
-            elif sought in one.passed and found[1] is None:
-                found = "intermediate", one
-        if found[1] is None and self._kind == "register" and sought == self.initial:
-            return "older", None
         return found
+
+    def _origin_of_value(self, moment: int, number: int, value: Any) -> tuple[str, Write | None]:
+        writes = self.writes
+        if self._left is None or self._left[0] != len(writes):
+            left: dict[Any, list[int]] = {}
+            passed: dict[Any, list[int]] = {}
+            for at, one in enumerate(writes):
+                left.setdefault(one.change, []).append(at)
+                for each in one.passed:
+                    passed.setdefault(each, []).append(at)
+            self._left = len(writes), left, passed
+        _, left, passed = self._left
+        places = [at for at in left.get(value, ()) if writes[at].number != number]
+        if places:
+            # the first that committed later, else the last one
+            later = bisect_right(places, moment, key=self.commits.__getitem__)
+            found = writes[places[min(later, len(places) - 1)]]
+            return _called(found, moment), found
+        between = next((writes[at] for at in passed.get(value, ()) if writes[at].number != number), None)
+        if between is not None:
+            return "intermediate", between
+        return ("older" if value == self.initial else "nothing"), None
+
+
+def _called(one: Write, moment: int) -> str:
+    """What the origin of a read at a moment is called, where it is of a write."""
+    return "older" if one.commit <= moment else "uncommitted" if one.start <= moment else "future"
 
 
 def _by_moment(one: Reader) -> tuple[int, int]:

@@ -8,11 +8,10 @@ is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from sql_semantics.records import dataclass
 from troubadour.facts.objects.accesses import NEVER, column, ranks
 from troubadour.model.objects import ABORTED, COMMITTED, MISSING, READ, UNREAD, WRITE, ObjectLog
 from troubadour.timestamps.ledger import Rules
@@ -22,6 +21,10 @@ Flags = npt.NDArray[np.bool_]
 
 FIRST = 64
 """Violations of which the keys are looked at: those of the shortest prefixes, and those that are told."""
+
+
+KEY_BITS = 62
+"""Bits of a number by which operations are sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,15 @@ def _some_session_is_late(log: ObjectLog) -> bool:
     return bool((top[:-1] > (start + apart)[1:]).any())
 
 
+def _numbered(keys: Ints) -> Ints:
+    """Small numbers of keys, the same for the same ones."""
+    least, greatest = int(keys.min()), int(keys.max())
+    if greatest - least > 2 * len(keys):
+        _, numbers = np.unique(keys, return_inverse=True)
+        return numbers.astype(np.int64)
+    return keys - least
+
+
 class _Count:
     def __init__(self, log: ObjectLog, serial: bool) -> None:
         self._log, self._serial = log, serial
@@ -76,8 +88,7 @@ class _Count:
         self._width = len(both) + 1
         self._start, self._commit = times[: len(starts)].astype(np.int64), times[len(starts) :].astype(np.int64)
         subjects = np.asarray(log.subjects, np.int64)
-        _, keys = np.unique(column(log.keys), return_inverse=True)
-        self._cells = (keys * len(log.objects) + subjects).astype(np.int64)
+        self._cells = _numbered(column(log.keys)) * len(log.objects) + subjects
         """A number of the key of each operation."""
         self._count = int(self._cells.max()) + 1
         self._vague = np.zeros(self._count, bool)
@@ -89,32 +100,54 @@ class _Count:
         """See `doubt`."""
         log = self._log
         kinds, values = np.frombuffer(log.kinds, np.uint8), column(log.values)
-        owners = np.repeat(np.arange(len(log.ids)), np.diff(column(log.first)))
-        alive = np.flatnonzero(self._statuses[owners] != ABORTED)
-        groups = owners[alive] * self._count + self._cells[alive]
-        order = alive[np.argsort(groups, kind="stable")]
-        kind, value, owner, cell = kinds[order], values[order], owners[order], self._cells[order]
-        group = owner * self._count + cell
-        begins = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
-        within = np.ones(len(order), bool)
-        within[begins] = False
-        wrong = np.flatnonzero(within & (kind == READ) & (value != np.roll(value, 1)))
+        owner, cell, order, begin = self._grouped()
+        kind, value = kinds[order], values[order]
+        begins = np.flatnonzero(begin)
+        wrong = 1 + np.flatnonzero(~begin[1:] & (kind[1:] == READ) & (value[1:] != value[:-1]))
         wrong = wrong[self._statuses[owner[wrong]] == COMMITTED]
         self._note("INT", cell[wrong], owner[wrong], self._commit[owner[wrong]])
-        last = np.maximum.reduceat(np.where(kind == WRITE, np.arange(len(order)), -1), begins)
+        last = np.full(len(begins), -1)
+        writes = np.flatnonzero(kind == WRITE)
+        last[(np.cumsum(begin) - 1)[writes]] = writes
         of, at = owner[begins], cell[begins]
-        committed = self._statuses[of] == COMMITTED
-        self._vague[at[~self._timed[of] | ((last >= 0) & ~committed)]] = True
-        sure = committed & self._timed[of]
-        wrote = np.flatnonzero((last >= 0) & sure)
-        wrote = wrote[np.lexsort((self._commit[of[wrote]], at[wrote]))]
+        writing, reading = last >= 0, kind[begins] == READ
+        alive = self._statuses != ABORTED
+        if not (self._timed & (self._statuses == COMMITTED))[alive].all():
+            committed = self._statuses[of] == COMMITTED
+            self._vague[at[~self._timed[of] | (writing & ~committed)]] = True
+            sure = committed & self._timed[of]
+            writing, reading = writing & sure, reading & sure
+        wrote, reads = np.flatnonzero(writing), np.flatnonzero(reading)
         versions = at[wrote] * self._width + self._commit[of[wrote]]
+        ascending = np.argsort(versions)
+        wrote, versions = wrote[ascending], versions[ascending]
         self._vague[at[wrote[1:][versions[1:] == versions[:-1]]]] = True
-        reads = np.flatnonzero((kind[begins] == READ) & sure)
         self._reads(of[reads], at[reads], value[begins[reads]], versions, of[wrote], value[last[wrote]])
         if not self._serial:
             self._conflicts(of[wrote], at[wrote], versions)
         return self._summed(first)
+
+    def _grouped(self) -> tuple[Ints, Ints, Ints, Flags]:
+        """The operations of all that did not abort, those of a transaction on one key beside one another in program
+        order: owners, keys, positions in the log's columns, and whether they are the first of such a group."""
+        first = column(self._log.first)
+        lengths = np.diff(first)
+        owners = np.repeat(np.arange(len(lengths)), lengths)
+        alive = np.flatnonzero(np.repeat(self._statuses != ABORTED, lengths))
+        owner, cell = owners[alive], self._cells[alive]
+        by_cell, by_number = self._count.bit_length(), int(lengths.max(initial=0)).bit_length()
+        if by_cell + by_number + len(lengths).bit_length() > KEY_BITS:
+            sorted_ = np.argsort(owner * self._count + cell, kind="stable")
+            owner, cell, order = owner[sorted_], cell[sorted_], alive[sorted_]
+        else:
+            # one number for all three: sorted by it, they are sorted by all
+            keys = (owner << (by_cell + by_number)) | (cell << by_number) | (alive - first[owner])
+            keys.sort()
+            owner, cell = keys >> (by_cell + by_number), (keys >> by_number) & ((1 << by_cell) - 1)
+            order = first[owner] + (keys & ((1 << by_number) - 1))
+        begin = np.ones(len(order), np.bool_)
+        begin[1:] = (owner[1:] != owner[:-1]) | (cell[1:] != cell[:-1])
+        return owner, cell, order, begin
 
     def _note(self, axiom: str, cells: Ints, owners: Ints, times: Ints, counts: Ints | None = None) -> None:
         many = np.ones(len(cells), np.int64) if counts is None else counts
@@ -122,10 +155,14 @@ class _Count:
 
     def _reads(self, owners: Ints, cells: Ints, read: Ints, versions: Ints, writers: Ints, written: Ints) -> None:
         moment = (self._commit if self._serial else self._start)[owners]
-        place = np.searchsorted(versions, cells * self._width + moment)
+        keys = cells * self._width + moment
+        # in ascending order, as neighbours are looked for near one another
+        ascending = np.argsort(keys)
+        keys, owners, cells, read = keys[ascending], owners[ascending], cells[ascending], read[ascending]
+        place = np.searchsorted(versions, keys)
         if len(versions):
             there = np.minimum(place, len(versions) - 1)
-            tied = (place < len(versions)) & (versions[there] == cells * self._width + moment)
+            tied = (place < len(versions)) & (versions[there] == keys)
             self._vague[cells[tied & (writers[there] != owners)]] = True
             before = np.maximum(place - 1, 0)
             seen = (place > 0) & (versions[before] // self._width == cells)

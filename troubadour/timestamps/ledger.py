@@ -7,21 +7,25 @@ between its version of a key and the next one. Does not know files, nor what is 
 
 from __future__ import annotations
 
-import marshal
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from sql_semantics.records import dataclass
 from troubadour.model.breaches import SHOWN, Axiom, Breach, Breaches, Writer
 from troubadour.model.log import TransactionId
-from troubadour.timestamps.cells import NEVER, Settled, Versions, Write
+from troubadour.timestamps.cells import NEVER, Reader, Settled, Versions, Write
 from troubadour.timestamps.store import Named, Store
-from troubadour.timestamps.visits import NONE, Cell, Done, Visit, visits_of
+from troubadour.timestamps.visits import NONE, Cell, Done, Fault, Visit, visits_of
 
 BLOCK = 1024
 """Transactions whose ids are settled at once."""
+
+OF_A_KEY = 3
+"""Versions and reads that take as much memory as a key by itself."""
+
+_MARKS = (1 << 23) - 1
 
 Initial = Callable[[Cell], Any]
 """What a key holds at first."""
@@ -61,13 +65,19 @@ class Flip:
 
 Conflict = tuple[int, int, Cell]
 
+_KEPT = (
+    "known", "wrong", "faults", "conflicts", "sessions", "_tops", "late", "gaps", "unplaced", "mixed", "records",
+    "reloads", "_blocks", "_cut",
+)  # fmt: skip
+"""What a ledger has beside the versions of its keys: plain numbers, texts and collections of them."""
+
 
 class Ledger:
     """The transactions so far. `types` and `names` of the objects; `unplaced` counts those whose reads are not judged,
     as they have no timestamp for it."""
 
     def __init__(self, types: Sequence[str], names: Sequence[str], initial: Initial, rules: Rules) -> None:
-        self._types, self._names, self._initial, self._rules = tuple(types), tuple(names), initial, rules
+        self.types, self.names, self._initial, self.rules = tuple(types), tuple(names), initial, rules
         self.known: dict[int, tuple[TransactionId, int | None, int | None]] = {}
         self.versions: dict[Cell, Versions] = {}
         self.wrong: dict[tuple[int, Cell], None] = {}
@@ -91,7 +101,13 @@ class Ledger:
         """Versions and reads that are in memory."""
         self.reloads = 0
         """Keys that were settled and taken back, as something came for what they held then."""
+        self.forgotten = 0
+        """Transactions that came for what was settled in a store that forgets: they are not judged in all they did."""
+        self._before: dict[tuple[int, Cell], Breach] = {}
+        """The wrong reads of which the rest was forgotten."""
         self._store: Store | None = None
+        self._gone = bytearray((_MARKS + 1) >> 3)
+        """A bit for some keys each: whether one of them is in the store alone."""
         self._blocks = 0
         """Blocks of `known` that were settled."""
         self._cut: set[str | int] = set()
@@ -99,13 +115,16 @@ class Ledger:
 
     def add(self, one: Stamped) -> list[Flip]:
         """Take a transaction; the reads of others, and of its own, that are right or wrong now."""
-        number, serial = one.number, self._rules.serial
+        return self.take(one, *visits_of(self.types, one.operations))
+
+    def take(self, one: Stamped, visits: dict[Cell, Visit], faults: list[Fault]) -> list[Flip]:
+        """The same, where what it does to each key was looked at; its operations are not."""
+        number, serial = one.number, self.rules.serial
         self.known[number] = one.id, one.start, one.commit
-        visits, faults = visits_of(self._types, one.operations)
         if one.status == "aborted":
             for cell, visit in visits.items():
                 if visit.change is not NONE:
-                    self._of(cell).dead.append(_write(one, visit, one.start or 0, one.commit or 0))
+                    self._of(cell).add_dead(_write(one, visit, one.start or 0, one.commit or 0))
             return []
         certain = one.status == "committed"
         flips: list[Flip] = []
@@ -114,23 +133,41 @@ class Ledger:
         moment = one.commit if serial else one.start
         cells = self.versions
         least = commit if serial else start
+        loose = not certain and one.commit is None
+        lost = False
         self.records += len(visits)
         for cell, visit in visits.items():
             versions = cells.get(cell)
             if versions is None:
-                versions = self._of(cell)
-            if least is not None and least < versions.floor:
-                self._restore(cell, versions)
-            if visit.change is not NONE and commit is not None and start is not None:
-                place = versions.add(Write(number, start, commit, visit.change, visit.passed, certain=certain))
+                versions = self._new(cell)
+            if least is not None and least < versions.floor and not self._restore(cell, versions):
+                lost = True
+                continue
+            change, base = visit.change, visit.base
+            if loose and change is not NONE:
+                if versions.floor != NEVER and not self._restore(cell, versions):
+                    lost = True
+                    continue
+                versions.add_loose(_write(one, visit, NEVER if start is None else start, NEVER, certain=False))
+                flips += self._again(cell, versions, versions.readers)
+            elif (
+                change is not NONE
+                and commit is not None
+                and start is not None
+                and not (certain and versions.appended(number, start, commit, change, visit.passed))
+            ):
+                place = versions.add(Write(number, start, commit, change, visit.passed, certain))
                 if not serial:
                     for first, second in versions.conflicts(place):
                         self.conflicts[first.number, second.number, cell] = None
                 if versions.readers and versions.readers[-1][0] >= commit:
                     flips += self._once_more(cell, versions, place)
-            if visit.base is not NONE and certain and moment is not None and not versions.read(moment, number, visit):
-                self.wrong[number, cell] = None
-                flips.append(Flip(number, cell, wrong=True))
+            if base is not NONE and certain and moment is not None:
+                own = visit.own
+                if not versions.read((moment, number, base, None if own is NONE else own)):
+                    self.wrong[number, cell] = None
+                    flips.append(Flip(number, cell, wrong=True))
+        self.forgotten += lost
         if not certain:
             return flips
         if moment is None:
@@ -143,12 +180,18 @@ class Ledger:
 
     def _of(self, cell: Cell) -> Versions:
         versions = self.versions.get(cell)
-        if versions is None:
-            rules = self._rules
-            versions = self.versions[cell] = Versions(
-                self._types[cell[0]], self._initial(cell), visible=rules.visible, serial=rules.serial
-            )
-            head = None if self._store is None else self._store.head(marshal.dumps(cell))
+        return self._new(cell) if versions is None else versions
+
+    def _new(self, cell: Cell) -> Versions:
+        rules = self.rules
+        versions = self.versions[cell] = Versions(
+            self.types[cell[0]], self._initial(cell), visible=rules.visible, serial=rules.serial
+        )
+        self.records += OF_A_KEY
+        at = hash(cell) & _MARKS
+        if self._gone[at >> 3] >> (at & 7) & 1:
+            assert self._store is not None
+            head = self._store.head(_named(cell))
             if head is not None:
                 versions.initial, versions.floor = head
         return versions
@@ -157,23 +200,30 @@ class Ledger:
         """Move what is before a moment to disk, of which nothing more may come to hang, and the ids of all transactions
         but the last `kept`. What comes for it all the same has it again."""
         self._store = store
+        if store.forgets:
+            for number, cell in self.wrong:
+                if (number, cell) not in self._before and self.moment(number) < horizon:
+                    self._before[number, cell] = self.of_read(number, cell)
         parts: list[Named] = []
         heads: list[Named] = []
         self.records = 0
         for cell, versions in [*self.versions.items()]:
             settled = versions.settle(horizon)
-            name = marshal.dumps(cell)
+            name = _named(cell)
             if settled is not None:
                 parts.append((name, tuple(settled)))
-            if not versions.commits and not versions.readers and not versions.dead:
+            if not (versions.commits or versions.readers or versions.dead or versions.loose):
                 heads.append((name, (versions.initial, versions.floor)))
                 del self.versions[cell]
-            self.records += len(versions.commits) + len(versions.readers)
+                at = hash(cell) & _MARKS
+                self._gone[at >> 3] |= 1 << (at & 7)
+                continue
+            self.records += OF_A_KEY + len(versions.commits) + len(versions.readers)
         for session, mine in self.sessions.items():
             cut = next((at for at, one in enumerate(mine) if one[3] >= horizon), len(mine)) - 1
             if cut > 0:
                 tops = self._tops[session]
-                parts.append((marshal.dumps(session), (mine[:cut], tops[:cut])))
+                parts.append((_named(session), (mine[:cut], tops[:cut])))
                 del mine[:cut], tops[:cut]
                 self._cut.add(session)
         store.put(parts, heads)
@@ -182,12 +232,31 @@ class Ledger:
             store.put_block(self._blocks, [self.known.pop(number) for number in range(first, first + BLOCK)])
             self._blocks += 1
 
-    def _restore(self, cell: Cell, versions: Versions) -> None:
+    def kept(self) -> dict[str, Any]:
+        """All that is in memory, in what a store takes."""
+        plain = {name: getattr(self, name) for name in _KEPT}
+        return {**plain, "versions": [(cell, one.kept()) for cell, one in self.versions.items()]}
+
+    def resume(self, kept: dict[str, Any], store: Store) -> None:
+        """Have what was kept, beside what the store has."""
+        self._store = store
+        self._gone = bytearray(b"\xff") * len(self._gone)
+        for cell, one in kept["versions"]:
+            self._of(cell).resume(one)
+        # behind the keys, which count themselves
+        for name in _KEPT:
+            setattr(self, name, kept[name])
+
+    def _restore(self, cell: Cell, versions: Versions) -> bool:
+        """Have what was settled of a key again; whether it was not forgotten."""
         assert self._store is not None
+        if self._store.forgets:
+            return False
         self.reloads += 1
-        parts = self._store.take(marshal.dumps(cell))
+        parts = self._store.take(_named(cell))
         versions.restore(self._initial(cell), (Settled(*part) for part in parts))
         self.records += sum(len(part[0]) + len(part[1]) for part in parts)
+        return True
 
     def of(self, number: int) -> tuple[TransactionId, int | None, int | None]:
         """The id of a transaction, its start and its commit."""
@@ -199,7 +268,7 @@ class Ledger:
         return found
 
     def _whole(self, cell: Cell) -> Versions:
-        """A key with all that was settled of it."""
+        """A key with all that was settled of it, and not forgotten."""
         versions = self._of(cell)
         if versions.floor != NEVER:
             self._restore(cell, versions)
@@ -207,8 +276,11 @@ class Ledger:
 
     def _once_more(self, cell: Cell, versions: Versions, place: int) -> Iterator[Flip]:
         """Look again at the reads that may be of the version at a place."""
-        for moment, number, visit in versions.read_between(*versions.between(place)):
-            wrong = not versions.explains(moment, number, visit)
+        return self._again(cell, versions, versions.read_between(*versions.between(place)))
+
+    def _again(self, cell: Cell, versions: Versions, readers: Iterable[Reader]) -> Iterator[Flip]:
+        for reader in readers:
+            number, wrong = reader[1], not versions.explains(reader)
             if wrong != ((number, cell) in self.wrong):
                 if wrong:
                     self.wrong[number, cell] = None
@@ -226,15 +298,26 @@ class Ledger:
         if mine and (mine[0][4] is None) != (one.sno is None):
             self.mixed.add(one.session)
         entry = rank, one.number, one.start, commit, one.sno
+        tops = self._tops.setdefault(one.session, [])
+        if mine and mine[-1] < entry and not self.rules.gaps:
+            # nearly always
+            last = tops[-1]
+            if last[0] > one.start:
+                self.late[one.number] = last[1]
+            mine.append(entry)
+            tops.append((commit, one.number) if commit > last[0] else last)
+            return
         if one.session in self._cut and entry < mine[0]:
             assert self._store is not None
+            if self._store.forgets:
+                self.forgotten += 1
+                return
             self._cut.discard(one.session)
-            for some, of_them in reversed(self._store.take(marshal.dumps(one.session))):
+            for some, of_them in reversed(self._store.take(_named(one.session))):
                 mine[:0] = some
                 self._tops[one.session][:0] = of_them
         place = bisect_left(mine, entry)
         mine.insert(place, entry)
-        tops = self._tops.setdefault(one.session, [])
         tops.insert(place, (commit, one.number))
         for at in range(place, len(mine)):
             before = tops[at - 1] if at else None
@@ -245,7 +328,7 @@ class Ledger:
             if at > place and tops[at] == top:
                 break
             tops[at] = top
-        if self._rules.gaps and one.sno is not None:
+        if self.rules.gaps and one.sno is not None:
             for at in (place, place + 1):
                 if at < len(mine):
                     self._look_for_gap(mine, at)
@@ -297,7 +380,7 @@ class Ledger:
         self, axiom: Axiom, number: int, cell: Cell | None, expected: Any, observed: Any, **more: Any
     ) -> Breach:
         id, start, commit = self.of(number)
-        name = None if cell is None else self._names[cell[0]]
+        name = None if cell is None else self.names[cell[0]]
         key = None if cell is None else cell[1]
         return Breach(axiom, id, name, key, _plain(expected), _plain(observed), start, commit, **more)
 
@@ -307,7 +390,7 @@ class Ledger:
 
     def type_of(self, cell: Cell) -> str:
         """The type of a key's object."""
-        return self._types[cell[0]]
+        return self.types[cell[0]]
 
     def of_session(self, number: int, before_it: int | None = None) -> Breach:
         """A transaction that started before its session's last commit (or another one `before_it`)."""
@@ -332,35 +415,46 @@ class Ledger:
 
     def of_read(self, number: int, cell: Cell) -> Breach:
         """A read that is of no version that it may be of."""
+        if (number, cell) in self._before:
+            return self._before[number, cell]
         versions = self._whole(cell)
-        moment, visit = self.reader(number, cell)
+        reader = self.reader(number, cell)
+        moment, _, base, own = reader
         expected, last = versions.expected(moment, number)
-        if visit.own is not NONE:
-            expected = expected | visit.own
-        origin, writer = versions.origin(moment, visit, number)
+        if own is not None:
+            expected = expected | own
+        origin: str | None
+        origin, writer = versions.origin(reader)
         if writer is None and origin == "nothing":
-            dead = next((one for one in versions.dead if self._left(one, cell, visit.base)), None)
+            dead = next((one for one in versions.dead if self._left(one, cell, base)), None)
             origin, writer = ("nothing", None) if dead is None else ("aborted", dead)
+        if origin == "nothing" and versions.floor != NEVER:
+            # it may be of what was forgotten
+            origin = None
         return self._breach(
             "EXT",
             number,
             cell,
             expected,
-            visit.base,
+            base,
             expected_writer=None if last is None else self.writer(last.number),
             observed_writer=None if writer is None else self.writer(writer.number),
             origin=origin,
         )
 
-    def reader(self, number: int, cell: Cell) -> tuple[int, Visit]:
-        """The moment of a read, and what it told."""
+    def reader(self, number: int, cell: Cell) -> Reader:
+        """The outer read that a transaction has of a key."""
+        return self._whole(cell).reader(self.moment(number), number)
+
+    def moment(self, number: int) -> int:
+        """When the snapshot of a transaction was, of which reads are judged."""
         _, start, commit = self.of(number)
-        moment = commit if self._rules.serial else start
+        moment = commit if self.rules.serial else start
         assert moment is not None
-        return moment, self._whole(cell).reader(moment, number)
+        return moment
 
     def _left(self, write: Write, cell: Cell, value: Any) -> bool:
-        match self._types[cell[0]]:
+        match self.types[cell[0]]:
             case "register":
                 return bool(value == write.change or value in write.passed)
             case "counter":
@@ -370,7 +464,12 @@ class Ledger:
 
 
 def _write(one: Stamped, visit: Visit, start: int, commit: int, *, certain: bool = True) -> Write:
-    return Write(one.number, start, commit, visit.change, visit.passed, certain=certain)
+    return Write(one.number, start, commit, visit.change, visit.passed, certain)
+
+
+def _named(what: Cell | str | int) -> bytes:
+    """The name of a key or a session in a store, the same whenever it is asked for."""
+    return repr(what).encode()
 
 
 def _plain(value: Any) -> Any:

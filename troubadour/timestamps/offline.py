@@ -1,5 +1,5 @@
-"""All violations of a log of operations that has the database's timestamps (Chronos, Algorithm 2). Does not know what a
-verdict is made of."""
+"""All violations of a log of operations that has the database's timestamps (Chronos, Algorithm 2), and which
+numbers its sessions lack. Does not know what a verdict is made of."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from troubadour.facts.objects.accesses import column
 from troubadour.model.objects import MISSING, READ, STATUSES, UNREAD, ObjectLog
 from troubadour.timestamps.counted import doubt
 from troubadour.timestamps.ledger import Ledger, Rules, Stamped
@@ -63,6 +64,24 @@ def initial_of(log: ObjectLog, cell: Cell) -> object:
     definition = log.objects[cell[0]]
     value = log.shown(definition.initial(log.codes.code(cell[1])), definition.type)
     return frozenset(value) if definition.type == "set" and isinstance(value, tuple) else value
+
+
+def gaps_of(log: ObjectLog) -> str | None:
+    """What is said of the numbers that are missing in sessions; None where none is."""
+    if not len(log):
+        return None
+    sessions, numbers = column(log.sessions), column(log.numbers)
+    chosen = np.flatnonzero((sessions >= 0) & (numbers != MISSING))
+    chosen = chosen[np.lexsort((numbers[chosen], sessions[chosen]))]
+    session, number = sessions[chosen], numbers[chosen]
+    expected = np.zeros(len(chosen), np.int64)
+    expected[1:] = np.where(session[1:] == session[:-1], number[:-1] + 1, 0)
+    wrong = np.flatnonzero(number != expected)
+    if not len(wrong):
+        return None
+    first, where = int(chosen[wrong[0]]), "1 place" if len(wrong) == 1 else f"{len(wrong):,} places"
+    one = f"session {log.session(first)}, number {log.numbers[first]}"
+    return f"numbers of sessions are missing in {where}, the first before {log.ids[first]} ({one})"
 
 
 def _operations(log: ObjectLog, operations: Iterable[int]) -> Iterator[Done]:

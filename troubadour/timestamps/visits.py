@@ -6,7 +6,7 @@ transactions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from troubadour.model.objects import READ
@@ -59,6 +59,33 @@ def visits_of(types: tuple[str, ...], operations: Iterable[Done]) -> tuple[dict[
             expected = _READ[types[subject]](visit, value)
             if expected is not NONE:
                 faults.append((cell, expected, value))
+    return visits, faults
+
+
+def registers(
+    names: Mapping[str, int], operations: Iterable[tuple[str, str, Any, Any]]
+) -> tuple[dict[Cell, Visit], list[Fault]]:
+    """The same of registers alone, of which all answers are known: operations as a log has them, with the number of
+    each object by its name."""
+    visits: dict[Cell, Visit] = {}
+    faults: list[Fault] = []
+    for kind, name, key, value in operations:
+        cell = names[name], key
+        visit = visits.get(cell)
+        if visit is None:
+            visit = visits[cell] = Visit()
+            if kind == "r":
+                visit.base = visit.latest = value
+            else:
+                visit.change = visit.latest = value
+        elif kind == "r":
+            expected = _read_register(visit, value)
+            if expected is not NONE:
+                faults.append((cell, expected, value))
+        else:
+            if visit.change is not NONE:
+                visit.passed = (*visit.passed, visit.change)
+            visit.change = visit.latest = value
     return visits, faults
 
 

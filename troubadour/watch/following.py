@@ -11,11 +11,12 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
+from sql_semantics.records import dataclass, field, replace
 from troubadour.formats.entries import (
     BadEntry,
     RawEnd,
@@ -27,9 +28,11 @@ from troubadour.formats.entries import (
     read_transaction,
 )
 from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import TransactionId
 from troubadour.timestamps.ledger import Rules
-from troubadour.watch.judging import RECORDS, ByAudits, ByTimestamps, Event
+from troubadour.timestamps.store import NAME
+from troubadour.watch.judging import RECORDS, ByAudits, ByTimestamps, Event, Suspects
 from troubadour.watch.sources import Batch, Gone, Growing, Piped, Posted, Source
 
 STATUS = 5.0
@@ -38,9 +41,19 @@ STATUS = 5.0
 KEPT = 1.0
 """Seconds between two notes of how far it is, for another run to go on from."""
 
+LEAST, AGAIN = 2_000, 0.07
+"""Transactions, and the part of all so far, after which what is in memory is kept for another run to go on from."""
+
+KEPT_RECORDS = 100_000
+"""Versions and reads that are in memory where that is kept: each time all of them are written."""
+
+LONG = 20_000
+"""Transactions from which on a log is not audited as a whole at its end where a part of it tells."""
+
 _PAUSE = 0.05
-_PER_MIB = 1000
-"""Versions and reads that are kept for each MiB of memory, which takes thrice as many."""
+_BLOCK = 4096
+_PER_MIB = 2000
+"""Versions and reads that are kept for each MiB of memory, which takes half as many again."""
 
 _METRICS = (
     ("transactions_total", "transactions", "counter", "Transactions so far."),
@@ -70,7 +83,8 @@ class Place(msgspec.Struct):
 
 class State(msgspec.Struct):
     """How far a run is: `sizes` of all copies, `bad` lines so far. `names` are what messages call the copies, `goes_on`
-    the segments that go on with another one."""
+    the segments that go on with another one. `lines`, those of them that could not be used and `transactions` are
+    those of the copies."""
 
     places: list[Place]
     sizes: list[int]
@@ -78,6 +92,9 @@ class State(msgspec.Struct):
     ended: list[bool]
     names: list[str]
     goes_on: dict[int, int]
+    lines: list[int] = []
+    bads: list[int] = []
+    transactions: list[int] = []
 
 
 @dataclass(slots=True)
@@ -98,7 +115,9 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is asked: the level (None: the log's own), rules by timestamps, seconds after which a wrong read is told,
-    after which a log that does not grow has ended (None: never), MiB of memory, and where to note how far it is."""
+    after which a log that does not grow has ended (None: never), MiB of memory, where to note how far it is, and how
+    many sessions there are whose transactions come in order (None: that is not known), and whether to forget what is
+    old."""
 
     isolation: str | None
     rules: Rules = field(default_factory=Rules)
@@ -106,6 +125,8 @@ class Plan:
     idle: float | None = None
     memory: int | None = None
     resume: Path | None = None
+    sessions: int | None = None
+    forget: bool = False
 
 
 class Following:
@@ -122,6 +143,10 @@ class Following:
         self._header: RawHeader | None = None
         self._told = self._noted = self._grown = 0.0
         self._goes_on: dict[int, int] = {}
+        self._kept = 0
+        """Transactions when what was in memory was last kept."""
+        self._again: int | None = None
+        """Of a run that goes on from another one, the lines that were taken once more."""
         self.sources: list[Source] = []
         noted = self._resumed()
         for log in logs:
@@ -161,6 +186,13 @@ class Following:
         if now - self._noted >= KEPT:
             self._noted = now
             self._note()
+        judge = self._judge
+        if (
+            self._plan.resume is not None
+            and isinstance(judge, ByTimestamps)
+            and judge.transactions - self._kept >= max(LEAST, AGAIN * judge.transactions)
+        ):
+            self._keep(judge)
 
     @property
     def hopeful(self) -> str | None:
@@ -171,11 +203,26 @@ class Following:
             return None
         return judge.level.name
 
+    @property
+    def suspects(self) -> Suspects | None:
+        """What of a long log tells its violations by timestamps; None where that is not told by some of its keys."""
+        judge = self._judge
+        return judge.suspects() if isinstance(judge, ByTimestamps) and judge.transactions >= LONG else None
+
+    @property
+    def forgotten(self) -> str | None:
+        """Why nothing can be said of the log, as what it takes was forgotten; None where that is not so."""
+        judge = self._judge
+        if not isinstance(judge, ByTimestamps) or not judge.ledger.forgotten:
+            return None
+        return f"what was forgotten was needed again by so many transactions: {judge.ledger.forgotten:,} (--forget)"
+
     def run(self) -> Iterator[Event]:
         """Follow until the log ends; what is to be told. Raises Unusable."""
         self._told = self._noted = self._grown = time.monotonic()
         ports = [one.port for one in self.sources if isinstance(one, Posted)]
-        yield {**self._status(), **({"listening": ports[0]} if ports else {})}
+        again = {} if self._again is None else {"again": self._again}
+        yield {**self._status(), **({"listening": ports[0]} if ports else {}), **again}
         while not self.stopped:
             progressed = False
             for source in self.sources:
@@ -195,6 +242,8 @@ class Following:
             for batch in self._read(source, rest=True):
                 yield from self._take(batch, source.name)
         self._note()
+        if self._plan.resume is not None and isinstance(self._judge, ByTimestamps):
+            self._keep(self._judge)
 
     def close(self) -> None:
         """Let go of the sources, and end an audit that is under way."""
@@ -223,8 +272,8 @@ class Following:
         return int(_resident() * (1 << 20))
 
     def last(self) -> Event:
-        """How far it came."""
-        return {**self._status(), "final": True}
+        """How far it came, and what processor seconds that took."""
+        return {**self._status(), "cpu": round(time.process_time(), 2), "final": True}
 
     def forget(self) -> None:
         """Let go of all that is in memory."""
@@ -236,6 +285,8 @@ class Following:
         """Nothing is left to go on from."""
         if self._plan.resume is not None:
             self._plan.resume.unlink(missing_ok=True)
+            for one in self._folder.glob(f"{NAME}*"):
+                one.unlink()
 
     def _read(self, source: Source, *, rest: bool = False) -> Iterator[Batch]:
         try:
@@ -317,8 +368,11 @@ class Following:
         entry = read_transaction(line)
         judge = self._judge
         if isinstance(entry, RawTransaction):
-            if isinstance(judge, ByTimestamps) and entry.isolation is not None and self._plan.isolation is None:
-                judge = self._by_audits()
+            if entry.isolation is not None and self._plan.isolation is None:
+                if entry.isolation not in LEVELS:
+                    raise BadEntry(unknown_level(entry.isolation, None), transaction=entry.id)
+                if isinstance(judge, ByTimestamps) and entry.isolation != judge.level.name:
+                    judge = self._by_audits()
             if isinstance(judge, ByTimestamps):
                 yield from judge.add(entry)
             elif judge is not None:
@@ -329,11 +383,12 @@ class Following:
         elif isinstance(entry, RawEnd):
             if entry.transactions != segment.transactions and not segment.bad:
                 raise BadEntry(
-                    f"the end counts {entry.transactions} transactions, but there are {segment.transactions}"
+                    f"the end line counts {entry.transactions:,} transactions, but the log has {segment.transactions:,}"
                 )
             segment.ended = True
 
-    def _begin(self, header: RawHeader) -> None:
+    def _begin(self, header: RawHeader, *, goes_on: bool = False) -> None:
+        """Judge by what a header says; what an earlier run kept is let go of, unless this one `goes_on` from it."""
         if self._header is not None:
             return
         self._header = header
@@ -344,14 +399,26 @@ class Following:
         else:
             rules = replace(self._plan.rules, serial=level.horizon.latest)
             self._judge = ByTimestamps(
-                header, level, rules, self._plan.patience, there=self._has, records=self._records(), folder=self._folder
+                header,
+                level,
+                rules,
+                self._plan.patience,
+                there=self._has,
+                records=self._records(),
+                folder=self._folder,
+                lasts=self._plan.resume is not None,
+                forgets=self._plan.forget,
+                sessions=self._plan.sessions,
             )
+            if not goes_on:
+                self._judge.clear()
 
     def _records(self) -> int:
         """How many versions and reads to keep in memory."""
+        most = RECORDS if self._plan.resume is None else KEPT_RECORDS
         if self._plan.memory is None:
-            return RECORDS
-        return max(10_000, min(RECORDS, (self._plan.memory - 80) * _PER_MIB))
+            return most
+        return max(10_000, min(most, (self._plan.memory - 80) * _PER_MIB))
 
     def _has(self, id: TransactionId) -> bool:
         """Whether a copy has a transaction of this id."""
@@ -391,6 +458,19 @@ class Following:
     def _note(self) -> None:
         if self._plan.resume is None:
             return
+        part = self._plan.resume.with_name(f"{self._plan.resume.name}.part")
+        with part.open("wb") as file:
+            file.write(msgspec.json.encode(self._state()))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self._plan.resume)
+
+    def _keep(self, judge: ByTimestamps) -> None:
+        """Keep what is in memory, so that what comes from here on is all that has to be taken again."""
+        self._kept = judge.transactions
+        judge.keep(msgspec.json.encode(self._state()))
+
+    def _state(self) -> State:
         places = [
             Place(one.name, one.taken, one.segment, self.segments[self._segment_of(one)].size, one.inode)
             for one in self.sources
@@ -398,16 +478,21 @@ class Following:
         ]
         segments = self.segments
         sizes, ended = [one.size for one in segments], [one.ended for one in segments]
-        state = State(places, sizes, self.bad, ended, [one.name for one in segments], self._goes_on)
-        part = self._plan.resume.with_name(f"{self._plan.resume.name}.part")
-        with part.open("wb") as file:
-            file.write(msgspec.json.encode(state))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self._plan.resume)
+        return State(
+            places,
+            sizes,
+            self.bad,
+            ended,
+            [one.name for one in segments],
+            self._goes_on,
+            [one.lines for one in segments],
+            [one.bad for one in segments],
+            [one.transactions for one in segments],
+        )
 
     def _resumed(self) -> State | None:
-        """What an earlier run noted, with all that it had read taken again from its copies."""
+        """What an earlier run noted, with all that it had read taken from its copies: what came after it kept its
+        memory is judged again."""
         path = self._plan.resume
         if path is None or not path.exists():
             return None
@@ -415,12 +500,19 @@ class Following:
             state = msgspec.json.decode(path.read_bytes(), type=State)
         except msgspec.MsgspecError as error:
             raise Unusable(f"--resume: {path}: {error}") from error
-        self._goes_on = state.goes_on
-        followed = {self._goes_on.get(one.segment, one.segment) for one in state.places}
         for number, size in enumerate(state.sizes):
             copy = self._folder / f"{number:05}.jsonl"
             if size and not copy.exists():
                 raise Unusable(f"--resume: {path}: {copy} is gone")
+        kept = self._remembered(state)
+        if kept is not None and sum(kept.sizes) > sum(state.sizes):
+            # it was kept and not noted
+            state = kept
+        self._goes_on = state.goes_on
+        self._again = 0
+        followed = {self._goes_on.get(one.segment, one.segment) for one in state.places}
+        for number, size in enumerate(state.sizes):
+            copy = self._folder / f"{number:05}.jsonl"
             if number not in followed and copy.exists():
                 # what was sent does not come again
                 size = copy.read_bytes().rfind(b"\n") + 1
@@ -431,15 +523,70 @@ class Following:
                 continue
             os.truncate(copy, size)
             with copy.open("rb") as file:
-                for line in file:
-                    segment.lines += 1
-                    if line == b"\n":
-                        continue
-                    for _ in self._entry(segment, line.rstrip(b"\n")):
-                        pass
-            segment.ended = state.ended[number]
+                if kept is not None and number < len(kept.sizes) and kept.sizes[number]:
+                    segment.header = read_header(file.readline())
+                    self._know(file, kept.sizes[number])
+                    segment.lines, segment.bad = kept.lines[number], kept.bads[number]
+                    segment.transactions, segment.ended = kept.transactions[number], kept.ended[number]
+                self._take_again(segment, file)
+            segment.bad = max(segment.bad, state.bads[number] if state.bads else 0)
+            segment.ended = segment.ended or state.ended[number]
         self.bad = state.bad
         return state
+
+    def _remembered(self, state: State) -> State | None:
+        """How far the run was whose memory the judge has now; None where there is none."""
+        first = next((at for at, size in enumerate(state.sizes) if size), None)
+        if first is None:
+            return None
+        with (self._folder / f"{first:05}.jsonl").open("rb") as file:
+            try:
+                self._begin(read_header(file.readline()), goes_on=True)
+            except BadEntry as error:
+                raise Unusable(f"--resume: {self._plan.resume}: {error.text}") from error
+            judge = self._judge
+            if not isinstance(judge, ByTimestamps):
+                return None
+            about = judge.resume()
+            if about is None:
+                return None
+            self._kept = judge.transactions
+            kept = msgspec.json.decode(about, type=State)
+        for number, size in enumerate(kept.sizes):
+            copy = self._folder / f"{number:05}.jsonl"
+            if size and (not copy.exists() or copy.stat().st_size < size):
+                raise Unusable(f"--resume: {self._plan.resume}: {copy} is shorter than it was")
+        return kept
+
+    def _know(self, file: BinaryIO, size: int) -> None:
+        """The ids and initial values of a copy's lines up to a size, which are judged already."""
+        judge = self._judge
+        assert isinstance(judge, ByTimestamps)
+        ids: list[TransactionId] = []
+        while file.tell() < size:
+            line = file.readline().rstrip(b"\n")
+            found = id_of(line)
+            if found is None or b'"intent"' in line or len(ids) == _BLOCK:
+                judge.know(ids)
+                ids = []
+            if found is None or b'"intent"' in line:
+                entry = read_transaction(line) if line else None
+                if isinstance(entry, RawRows):
+                    judge.know_initial(entry)
+                found = entry.id if isinstance(entry, RawTransaction) and entry.kind != "intent" else None
+            if found is not None:
+                ids.append(found)
+        judge.know(ids)
+
+    def _take_again(self, segment: Segment, file: BinaryIO) -> None:
+        """Judge the lines of a copy from here on."""
+        for line in file:
+            segment.lines += 1
+            if line == b"\n":
+                continue
+            self._again = (self._again or 0) + 1
+            for _ in self._entry(segment, line.rstrip(b"\n")):
+                pass
 
 
 def _is_transaction(line: bytes) -> bool:

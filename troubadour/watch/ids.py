@@ -1,8 +1,11 @@
-"""Which ids a stream had, in a memory of eight bytes for each. Does not know what else a line says."""
+"""Which ids a stream had, in a memory of eight bytes for each, and which numbers its sessions had, in one of the
+numbers that are missing. Does not know what else a line says."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +17,9 @@ RECENT = 1 << 17
 
 SURE = 16
 """Ids in a row that came before, after which one whose number came is not looked up: a log may be sent twice."""
+
+
+_low = itemgetter(0)
 
 
 class Ids:
@@ -62,6 +68,34 @@ class Ids:
         while runs and len(runs[-1]) <= len(run):
             run = np.sort(np.concatenate((runs.pop(), run)), kind="stable")
         runs.append(run)
+
+
+class Numbers:
+    """Numbers of the transactions of each session. `held`: of each the least above all that came, and the ranges below
+    it that did not come, each with its end left out."""
+
+    def __init__(self) -> None:
+        self.held: dict[str | int, tuple[int, list[tuple[int, int]]]] = {}
+        """The ranges are in ascending order."""
+
+    def came(self, session: str | int, number: int) -> bool:
+        """Whether this one came before."""
+        end, missing = self.held.get(session, (0, []))
+        if number >= end:
+            return False
+        at = bisect_right(missing, number, key=_low) - 1
+        return at < 0 or number >= missing[at][1]
+
+    def add(self, session: str | int, number: int) -> None:
+        """Take one that did not come before."""
+        end, missing = self.held.get(session, (0, []))
+        if number > end:
+            missing.append((end, number))
+        elif number < end:
+            at = bisect_right(missing, number, key=_low) - 1
+            low, high = missing[at]
+            missing[at : at + 1] = [one for one in ((low, number), (number + 1, high)) if one[0] < one[1]]
+        self.held[session] = max(end, number + 1), missing
 
 
 def _numbers(ids: Collection[TransactionId]) -> npt.NDArray[np.int64]:

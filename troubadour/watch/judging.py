@@ -5,7 +5,6 @@ Nothing of it is the verdict, which the audit of the whole log gives. Does not k
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import subprocess
@@ -13,9 +12,11 @@ import sys
 import tempfile
 import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple
+from heapq import heappop, heappush, nsmallest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,21 +26,33 @@ from troubadour.formats.objects.initial import ObjectInitial
 from troubadour.formats.objects.read import ObjectLogReader, UsualLine
 from troubadour.isolation.levels import Level
 from troubadour.model.bounds import PARENT
-from troubadour.model.breaches import Breach
+from troubadour.model.breaches import SHOWN, Breach
 from troubadour.model.log import TransactionId
 from troubadour.model.objects import KINDS, MISSING, READ
 from troubadour.timestamps.ledger import Flip, Ledger, Rules, Stamped
 from troubadour.timestamps.store import Store
-from troubadour.timestamps.visits import Cell, Done
-from troubadour.watch.ids import Ids
+from troubadour.timestamps.visits import Cell, Done, Fault, Visit, registers, visits_of
+from troubadour.watch.ids import Ids, Numbers
 
 Event = dict[str, Any]
 _KIND = {name: number for number, name in enumerate(KINDS)}
-RECORDS = 400_000
-"""Versions and reads that are kept in memory: about 150 MiB."""
+_KEPT = (
+    "_latest", "_faults_told", "_conflicts_told", "_sessions_told", "_final", "_most", "transactions", "flips", "late",
+)  # fmt: skip
+"""What a run has to go on from beside its ledger: plain numbers, texts and collections of them."""
+RECORDS = 600_000
+"""Versions and reads that are kept in memory: about 200 MiB."""
 
-_SINGLE = frozenset(("register", "counter"))
-"""Types of objects of which a read shows one value."""
+
+class Suspects(NamedTuple):
+    """At a level, how many violations there are of each axiom, the moment at which a transaction committed with which
+    the first of them is there, and the keys of all that are so, and of those that are told, by the names of their
+    objects."""
+
+    level: str
+    counts: dict[str, int]
+    moment: int
+    cells: set[tuple[str, Any]]
 
 
 class ByTimestamps:
@@ -56,21 +69,33 @@ class ByTimestamps:
         there: Callable[[TransactionId], bool] = lambda _: True,
         records: int = RECORDS,
         folder: Path | None = None,
+        *,
+        lasts: bool = False,
+        forgets: bool = False,
+        sessions: int | None = None,
     ) -> None:
         """`there` tells whether an id stands in the lines so far; it is asked where that is likely. Beyond so many
-        `records` what is old is moved to a file in `folder`."""
+        `records` what is old is moved to a file in `folder`, which `lasts` for another run; one that `forgets` drops
+        it. Of so many `sessions` the transactions come, and those of each in its order (None: that is not known)."""
         assert header.objects is not None
         self._reader = ObjectLogReader(header)
         self._initial: ObjectInitial = self._reader.initial(header)
         self._types = tuple(header.objects.values())
         self._names = {name: number for number, name in enumerate(header.objects)}
+        self._plain = all(one == "register" for one in self._types)
         self.level, self._patience, self._clock = level, patience, clock
         self.ledger = Ledger(self._types, tuple(header.objects), self._first, rules)
         self._pending: dict[tuple[int, Cell], float] = {}
         self._ids = Ids(there)
+        self._snos = Numbers()
         self._records = self._most = records
-        self._folder = folder
-        self._store: Store | None = None
+        self._folder, self._forgets = folder, forgets
+        self._store = Store(folder, lasts=True) if lasts else None
+        self._sessions = sessions
+        self._unsure: list[tuple[int, int, int, Cell]] = []
+        """Reads that were wrong, with their moments, as a heap: what is before the watermark is so for good."""
+        self._final: set[tuple[int, Cell]] = set()
+        """Reads that were told to be wrong for good."""
         self._commits = array("q")
         """Of the transactions that are in memory."""
         self._intents: dict[TransactionId, RawTransaction] = {}
@@ -93,12 +118,17 @@ class ByTimestamps:
         if raw.kind == "intent":
             self._intents[raw.id] = raw
             return
+        session, sno = raw.session, raw.sno
+        if session is not None and sno is not None and self._snos.came(session, sno):
+            raise BadEntry(f"a repeated sno: session {session} had another number {sno}", transaction=raw.id)
         writes = any(one[0] != "r" for one in raw.ops or ())
         if raw.status == "committed" and writes:
             missing = self.level.missing_timestamp(raw.start, raw.commit)
             if missing is not None:
                 raise BadEntry(f"it writes, and has no {missing!r} timestamp", transaction=raw.id)
         self._ids.update((raw.id,))
+        if session is not None and sno is not None:
+            self._snos.add(session, sno)
         yield from self._take(raw)
 
     def several(self, lines: list[bytes]) -> Iterator[Event] | None:
@@ -115,6 +145,12 @@ class ByTimestamps:
                 one.isolation is not None and one.isolation != self.level.name
             ):
                 return None
+        numbers = [(one.session, one.sno) for one in entries if one.session is not None and one.sno != MISSING]
+        came, add = self._snos.came, self._snos.add
+        if len(set(numbers)) != len(numbers) or any(came(*one) for one in numbers):
+            return None
+        for session, sno in numbers:
+            add(session, sno)
         self._ids.update(ids)
         return self._all_of(entries)
 
@@ -123,72 +159,95 @@ class ByTimestamps:
         return self._reader.several(lines[at : at + 64])
 
     def _all_of(self, entries: list[UsualLine]) -> Iterator[Event]:
-        kinds, names, collections = _KIND, self._names, not _SINGLE.issuperset(self._types)
+        kinds, names, plain = _KIND, self._names, self._plain
         for one in entries:
-            if collections:
-                operations = [
-                    (kinds[kind], names[name], key, tuple(value) if type(value) is list else value, True)
-                    for kind, name, key, value in one.ops
-                ]
+            if plain:
+                visited = registers(names, one.ops)
             else:
-                operations = [(kinds[kind], names[name], key, value, True) for kind, name, key, value in one.ops]
-            session, sno = one.session, None if one.sno == MISSING else one.sno
-            number = self.transactions
-            yield from self._judged(
-                Stamped(number, one.id, one.status, session, sno, _known(one.start), _known(one.commit), operations)
+                visited = visits_of(
+                    self._types,
+                    [
+                        (kinds[kind], names[name], key, tuple(value) if type(value) is list else value, True)
+                        for kind, name, key, value in one.ops
+                    ],
+                )
+            start, commit = one.start, one.commit
+            stamped = Stamped(
+                self.transactions,
+                one.id,
+                one.status,
+                one.session,
+                None if one.sno == MISSING else one.sno,
+                None if start == MISSING else start,
+                None if commit == MISSING else commit,
+                (),
             )
+            told = self._judged(stamped, *visited)
+            if told:
+                yield from told
 
     def _take(self, raw: RawTransaction) -> Iterator[Event]:
         self._intents.pop(raw.id, None)
-        operations = [*self._operations(raw)]
         number = self.transactions
         yield from self._judged(
-            Stamped(number, raw.id, raw.status, raw.session, raw.sno, raw.start, raw.commit, operations)
+            Stamped(number, raw.id, raw.status, raw.session, raw.sno, raw.start, raw.commit, ()),
+            *visits_of(self._types, self._operations(raw)),
         )
 
-    def _judged(self, one: Stamped) -> Iterator[Event]:
+    def _judged(self, one: Stamped, visits: dict[Cell, Visit], faults: list[Fault]) -> list[Event]:
         """Put a transaction among the others; what is to be told."""
         self.transactions += 1
+        told: list[Event] = []
         ledger = self.ledger
         if one.commit is not None:
             self._commits.append(one.commit)
-        if one.session is not None and one.commit is not None:
+        if one.session is None:
+            self._sessions = None
+        elif one.commit is not None:
             before = self._latest.get(one.session)
             if before is None or before <= one.commit:
                 self._latest[one.session] = one.commit
             else:
                 self.late += 1
-                yield {
-                    "kind": "late",
-                    "transaction": one.id,
-                    "session": one.session,
-                    "commit": one.commit,
-                    "after": before,
-                }
-        flips = ledger.add(one)
+                told.append(
+                    {
+                        "kind": "late",
+                        "transaction": one.id,
+                        "session": one.session,
+                        "commit": one.commit,
+                        "after": before,
+                    }
+                )
+        flips = ledger.take(one, visits, faults)
         if flips:
-            yield from self._flipped(one.number, flips)
+            told += self._flipped(one.number, flips)
         if (
             len(ledger.faults) > self._faults_told
             or len(ledger.conflicts) > self._conflicts_told
             or len(ledger.late) > len(self._sessions_told)
         ):
-            yield from self._certain()
+            told += self._certain()
         if ledger.records > self._most:
             self._settle()
+        return told
 
     def _settle(self) -> None:
-        """Move what is older than half of the transactions in memory to disk."""
+        """Move what is older than half of the transactions in memory to disk, or than more of them where these take
+        more than they may."""
         if self._store is None:
-            self._store = Store(self._folder)
+            self._store = Store(self._folder, forgets=self._forgets)
         commits = np.frombuffer(self._commits, np.int64)
-        horizon = int(np.partition(commits, len(commits) // 2)[len(commits) // 2])
+        if not len(commits):
+            self._most = 2 * self.ledger.records
+            return
+        newest = int(len(commits) * self._records / (2 * max(self._records, self.ledger.records)))
+        older = len(commits) - max(1, newest)
+        horizon = int(np.partition(commits, older)[older])
         newer = commits[commits >= horizon]
         self.ledger.settle(horizon, len(newer), self._store)
         self._commits = array("q", newer.tobytes())
         # what hangs on something open stays
         self._most = max(self._records, 2 * self.ledger.records)
-        gc.collect(1)
 
     def close(self) -> None:
         """Let go of what is on disk."""
@@ -202,6 +261,9 @@ class ByTimestamps:
             since = self._pending.pop(at, None)
             if flip.wrong:
                 self._pending[at] = now
+                self._doubt(at)
+            else:
+                self._final.discard(at)
             if flip.wrong and flip.number == number:
                 continue
             self.flips += 1
@@ -231,8 +293,36 @@ class ByTimestamps:
                 self._sessions_told.add(number)
                 yield _violation(ledger.of_session(number), final=True)
 
+    def _doubt(self, at: tuple[int, Cell]) -> None:
+        """Look at a wrong read again when the watermark is behind it."""
+        if self._sessions is not None:
+            heappush(self._unsure, (self.ledger.moment(at[0]), at[0], len(self._unsure), at[1]))
+
+    @property
+    def watermark(self) -> int | None:
+        """No transaction that comes commits before this: the least of the last commits of all sessions, as a session
+        commits one after another. None where that is not known."""
+        if self._sessions is None or len(self._latest) != self._sessions:
+            return None
+        return min(self._latest.values())
+
+    def _settled(self) -> Iterator[Event]:
+        """The reads that are wrong for good, as no transaction comes that commits before them."""
+        mark = self.watermark if self._unsure else None
+        while mark is not None and self._unsure and self._unsure[0][0] < mark:
+            _, number, _, cell = heappop(self._unsure)
+            at = number, cell
+            if at in self.ledger.wrong and at not in self._final:
+                self._final.add(at)
+                self._pending.pop(at, None)
+                yield _violation(self.ledger.of_read(*at), final=True)
+
     def due(self) -> Iterator[Event]:
-        """The reads that have been wrong for long enough."""
+        """The reads that are wrong for good, and those that have been so for long enough."""
+        if self.ledger.forgotten:
+            # what was not taken may explain them
+            return
+        yield from self._settled()
         if not self._pending:
             return
         now = self._clock()
@@ -246,13 +336,36 @@ class ByTimestamps:
     def closed(self) -> Iterator[Event]:
         """Nothing more comes: what is wrong now is so for good. Intents whose transactions never came are of unknown
         outcome."""
-        for raw in self._intents.values():
+        for raw in [*self._intents.values()]:
             yield from self._take(msgspec.structs.replace(raw, kind="transaction", status="unknown"))
-        self._intents.clear()
         for at in self.ledger.wrong:
-            yield _violation(self.ledger.of_read(*at), final=True)
+            if at not in self._final and not self.ledger.forgotten:
+                yield _violation(self.ledger.of_read(*at), final=True)
         for number in self.ledger.gaps:
             yield _violation(self.ledger.of_gap(number), final=True)
+
+    def suspects(self) -> Suspects | None:
+        """What of the log tells its violations; None where nothing is wrong, or more is than what some keys tell."""
+        ledger = self.ledger
+        untimed = any(self._end(number) == MISSING for number, *_ in ledger.faults)
+        if ledger.late or ledger.gaps or ledger.forgotten or untimed or not ledger.count():
+            return None
+        found = [(self._end(number), number, cell) for number, cell in ledger.wrong]
+        found += [(self._end(number), number, cell) for number, cell, _, _ in ledger.faults]
+        first = [*found, *((self._end(second), second, cell) for _, second, cell in ledger.conflicts)]
+        found += [(self._end(one), one, cell) for one, _, cell in ledger.conflicts]
+        moment = min(end for end, _, _ in first)
+        cells = {cell for end, _, cell in first if end == moment}
+        # violations that are told are in the order of their transactions
+        shown = nsmallest(SHOWN, found, key=lambda one: one[:2])
+        last = max(one[:2] for one in shown)
+        cells |= {one[2] for one in found if one[:2] <= last}
+        return Suspects(self.level.name, ledger.breaches(0).by_axiom, moment, {self._named(cell) for cell in cells})
+
+    def _end(self, number: int) -> int:
+        _, start, commit = self.ledger.of(number)
+        end = start if commit is None else commit
+        return MISSING if end is None else end
 
     def status(self) -> Event:
         """How far it is."""
@@ -264,11 +377,61 @@ class ByTimestamps:
             "late": self.late,
             "settled": 0 if self._store is None else self._store.parts,
             "reloaded": self.ledger.reloads,
+            **({} if self._sessions is None else {"watermark": self.watermark}),
+            **({"forgotten": self.ledger.forgotten} if self._forgets else {}),
         }
 
+    def keep(self, about: Any) -> None:
+        """What another run finds in the folder is what is here now; with something `about` it."""
+        assert self._store is not None
+        self._store.keep(
+            {
+                "about": about,
+                "level": (self.level.name, astuple(self.ledger.rules)),
+                "ledger": self.ledger.kept(),
+                "commits": self._commits.tobytes(),
+                "snos": self._snos.held,
+                "intents": [msgspec.json.encode(raw) for raw in self._intents.values()],
+                **{name: getattr(self, name) for name in _KEPT},
+            }
+        )
+
+    def resume(self) -> Any:
+        """Go on from what another run kept, of which the ids are still to be told (`know`): what it was about; None
+        where there is nothing to go on from."""
+        assert self._store is not None
+        kept = self._store.kept()
+        if kept is None or kept["level"] != (self.level.name, astuple(self.ledger.rules)):
+            self.clear()
+            return None
+        self.ledger.resume(kept["ledger"], self._store)
+        self._commits = array("q", kept["commits"])
+        self._snos.held = kept["snos"]
+        for raw in msgspec.json.decode(b"[%s]" % b",".join(kept["intents"]), type=list[RawTransaction]):
+            self._intents[raw.id] = raw
+        for name in _KEPT:
+            setattr(self, name, kept[name])
+        now = self._clock()
+        for at in self.ledger.wrong:
+            self._pending[at] = now
+            self._doubt(at)
+        return kept["about"]
+
+    def clear(self) -> None:
+        """Let go of what another run kept."""
+        if self._store is not None:
+            self._store.clear()
+
+    def know_initial(self, line: Any) -> None:
+        """A line of initial values that came before. Raises BadEntry."""
+        self._initial.add_line(line)
+
+    def know(self, ids: Iterable[TransactionId]) -> None:
+        """These came before."""
+        self._ids.update(ids)
+
     def _named(self, cell: Cell) -> tuple[str, Any]:
-        name = next(name for name, number in self._names.items() if number == cell[0])
-        return name, cell[1]
+        return self.ledger.names[cell[0]], cell[1]
 
     def _operations(self, raw: RawTransaction) -> Iterator[Done]:
         for one in raw.ops or ():
@@ -280,17 +443,16 @@ class ByTimestamps:
             yield kind, subject, one[2], value, known
 
     def _first(self, cell: Cell) -> Any:
-        initial, kind = self._initial, self._types[cell[0]]
+        initial = self._initial
+        if self._plain and not initial.rows and not initial.defaults:
+            return None
+        kind = self._types[cell[0]]
         name, key = self._named(cell)
         nothing: Any = {"register": None, "counter": 0}.get(kind, ())
         value = initial.rows.get(name, {}).get(key, initial.defaults.get(name, nothing))
         if kind == "set":
             return frozenset(value or ())
         return tuple(value or ()) if kind == "list" else value
-
-
-def _known(time: int) -> int | None:
-    return None if time == MISSING else time
 
 
 def _violation(breach: Breach, *, final: bool) -> Event:

@@ -12,10 +12,11 @@ import select
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from sql_semantics.records import dataclass, replace
 
 BLOCK = 1 << 18
 _GZIP = b"\x1f\x8b"
