@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from sql_semantics.records import dataclass, field, replace
 from troubadour.protocols.language import Model
 from troubadour.protocols.levels import PROTOCOL_LEVELS, ProtocolLevel
 from troubadour.protocols.proofs.induction import Counterexample, counterexample

@@ -10,10 +10,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
+from sql_semantics.records import dataclass, field
 from troubadour.protocols.terms import (
     BOOL,
     CLIENT,

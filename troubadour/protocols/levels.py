@@ -9,7 +9,7 @@ represent (§2.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

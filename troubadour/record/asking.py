@@ -11,7 +11,6 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +21,7 @@ from sql_semantics.ir.schema import Table
 from sql_semantics.ir.walks.effects import touched_tables
 from sql_semantics.library import SqlLibrary
 from sql_semantics.outcome import Outcome, ResultSet
+from sql_semantics.records import dataclass
 from sql_semantics.values.types import Value
 from troubadour.execution.observations.observation import MisfitValue, mismatch
 from troubadour.execution.prepared import PreparedStatement, prepare, result_types

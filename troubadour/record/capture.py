@@ -5,7 +5,9 @@ read while nobody can write. Does not know transactions of others.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.values.dialect import Dialect
@@ -119,6 +121,9 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
         ask(f"LOCK TABLES {locked}")  # waits for whoever writes
     try:
         created = {name: _without_options(ask(f"SHOW CREATE TABLE {_ticked(name)}")[0][1]) for name in tables}
+        collations = _collations(ask, own)
+        for name, collation in collations.others.items():
+            created[name] += f" COLLATE={collation}"
         schema, rows = _referred_to_first(created), []
         for name in tables:
             described = ask(
@@ -151,12 +156,39 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
         "schema": schema,
         "procedures": [_without_definer(ask(f"SHOW CREATE {kind} {_ticked(name)}")[0][2]) for name, kind in listed],
         "settings": {
-            "collation": collation,
+            **collations.settings(collation),
             "timezone": system if zone == "SYSTEM" else zone,
             **({"search_path": database} if database else {}),
         },
     }
     return header, rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Collations:
+    """How the texts of tables compare: as most of them do, None without any; and `others`, tables that do otherwise."""
+
+    most: str | None
+    others: dict[str, str]
+
+    def settings(self, connection: str) -> dict[str, str]:
+        """What the header says: literals compare as the connection has it, and columns as theirs."""
+        if self.most is None or self.most == connection:
+            return {"collation": connection}
+        return {"collation": self.most, "collation_connection": connection}
+
+
+def _collations(ask: Callable[[str], list[tuple[Any, ...]]], own: str) -> _Collations:
+    """Of the tables with columns of texts; a column of another collation than its table's says so in its definition."""
+    found = ask(
+        f"SELECT TABLE_NAME, TABLE_COLLATION FROM information_schema.TABLES WHERE {own} AND TABLE_NAME IN (SELECT"
+        f" TABLE_NAME FROM information_schema.COLUMNS WHERE {own} AND COLLATION_NAME IS NOT NULL)"
+        " AND TABLE_COLLATION IS NOT NULL"
+    )
+    if not found:
+        return _Collations(None, {})
+    (most, _), *_ = Counter(collation for _, collation in found).most_common(1)
+    return _Collations(most, {name: one for name, one in found if one != most})
 
 
 _REFERENCES = re.compile(r"\bREFERENCES `((?:[^`]|``)+)`")

@@ -95,8 +95,9 @@ class Recorder:
     """A context manager around the recording of one log of a workload, over `RecordedConnection`s.
 
     `schema` are the CREATE statements of the tables, `procedures` those of the routines; `tables` names
-    each table's columns, whose rows at this moment become the log's initial state: nobody may write to them but the
-    sessions of this recorder, from now until `close`. `search_path`: the database schema that they live in.
+    each table's columns, whose rows at this moment become the log's initial state: only the
+    sessions of this recorder may write to them, from now until `close`. `search_path`: the database schema that they
+    live in.
     `isolation` is a key of `ISOLATION_LEVELS`, `certificate` where the server's own account of the run goes (None:
     nowhere). A log that is at `path` already is overwritten. Raises RecordError if the server cannot be reached, or
     keeps no commit timestamps."""

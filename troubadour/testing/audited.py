@@ -8,10 +8,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sql_semantics.records import dataclass
 from troubadour.formats import read_log
 from troubadour.gate.discover import LogFiles, NothingFound, find_logs
 from troubadour.record import recorder

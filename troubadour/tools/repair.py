@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
+from sql_semantics.records import dataclass
 from troubadour.formats.entries import BadEntry, RawEnd, RawGap, RawRows, RawTransaction, read_header, read_transaction
 from troubadour.model.log import LogError
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.model.log import LogError
 
 FIELDS = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 
+from sql_semantics.records import dataclass, field
 from troubadour.model.log import Log, Transaction
 from troubadour.model.objects import ABORTED, COMMITTED, KINDS, MISSING, READ, UNKNOWN, UNREAD, ObjectLog
 

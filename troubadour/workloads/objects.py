@@ -1,16 +1,16 @@
 """Random transactions on objects: registers, lists, sets or counters under keys.
 
 The parameters are those of Chronos' Table I (sessions aside) and of Elle's section 7.5, where a key is given up after
-so many writes. Values of registers, lists and sets are unique for their key. Does not know who runs the transactions.
+so many writes. Values of registers, lists and sets are unique for their key. Does not know how they are run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
+from sql_semantics.records import dataclass
 from troubadour.workloads.zipf import zipf
 
 Type = Literal["register", "list", "set", "counter"]

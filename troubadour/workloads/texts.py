@@ -4,7 +4,6 @@ mean."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -12,11 +11,12 @@ from typing import Any, ClassVar, Literal
 import psycopg
 
 from sql_semantics.products import PRODUCTS
+from sql_semantics.records import dataclass, field
 from troubadour.record import Executor, Logic, ServerError, UserRollback
 
 DialectName = Literal["postgres", "mysql"]
 Mode = Literal["procedures", "statements"]
-"""Who runs a transaction's logic: a stored procedure, or the client statement by statement."""
+"""Where a transaction's logic runs: a stored procedure, or the client statement by statement."""
 
 Drawn = tuple[Any, ...]
 """The name of a transaction, and its arguments."""

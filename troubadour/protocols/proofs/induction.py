@@ -6,8 +6,8 @@ Such a counterexample to induction need not be reachable and refutes nothing. Do
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.protocols.language import RIGID, Model
 from troubadour.protocols.proofs.obligations import Obligation, invariants_of, negated
 from troubadour.protocols.terms import Term, free_variables, walk

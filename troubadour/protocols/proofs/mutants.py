@@ -7,8 +7,8 @@ obligation is decided.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
+from sql_semantics.records import dataclass, replace
 from troubadour.protocols.language import Event, Model, initially
 from troubadour.protocols.terms import Term, negation, show
 

@@ -9,8 +9,8 @@ hold of the committed transactions in every state (`axioms`). Does not know how 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.protocols.language import (
     Claim,
     Event,

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from sql_semantics.records import dataclass
 from troubadour.protocols.proofs.ground import Instances, elements_in
 from troubadour.protocols.proofs.obligations import Obligation, negated
 from troubadour.protocols.terms import FALSE, Term

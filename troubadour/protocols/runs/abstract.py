@@ -8,9 +8,9 @@ know any protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import combinations
 
+from sql_semantics.records import dataclass, replace
 from troubadour.protocols.levels import ProtocolLevel
 from troubadour.protocols.runs.history import History, HistoryTransaction
 

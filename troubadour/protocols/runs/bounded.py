@@ -7,9 +7,9 @@ beyond it. Does not know proofs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import permutations, product
 
+from sql_semantics.records import dataclass, field
 from troubadour.protocols.levels import ProtocolLevel
 from troubadour.protocols.runs.abstract import explains
 from troubadour.protocols.runs.committed import CommittedPrograms

@@ -6,7 +6,8 @@ Every value is written once, so a read tells which version it is of. Does not kn
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from sql_semantics.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ Guards and updates are compiled to Python once. Does not know which of the steps
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.protocols.language import AtPoints, Event, Function, Model
 from troubadour.protocols.terms import (
     BOOL,

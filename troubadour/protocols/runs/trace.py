@@ -5,8 +5,8 @@ run was found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.protocols.runs.history import History, HistoryTransaction
 from troubadour.protocols.runs.machine import Machine, Programs, State, Taken
 

@@ -12,12 +12,12 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
+from sql_semantics.records import dataclass
 from troubadour.formats.write import ROWS_PER_LINE
 from troubadour.record.core.appending import PRIVATE, folder_to_disk, to_disk
 from troubadour.record.core.journal import GO_ON, STOP, Journal, Lookup, clock_name, encode, shared

@@ -14,13 +14,13 @@ import secrets
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import psycopg
 
 from sql_semantics.products import PRODUCTS
+from sql_semantics.records import dataclass, field
 from troubadour.model.log import LogError
 from troubadour.record.core.appending import PRIVATE, folder_to_disk, to_disk
 from troubadour.record.core.frames import LOST, Frames, lines_before

@@ -102,6 +102,12 @@ class CursorRecording:
         return list(self._rows) if self._rows is not None else parent.fetchall()
 
 
+def _makes_cursors(connection: type) -> bool:
+    """Whether a class of connections has a way of its own to make cursors, below what is mixed in."""
+    below = connection.__mro__[connection.__mro__.index(ConnectionRecording) + 1 :]
+    return next(one for one in below if "cursor" in vars(one)) is not sqlite3.Connection
+
+
 class ConnectionRecording:
     """Mixed into a connection class; `recording` is None while the recorder itself is at work."""
 
@@ -112,10 +118,19 @@ class ConnectionRecording:
         super().__init__(*arguments, **options)
         self.recording = type(self).begin_recording(self)
 
-    def cursor(self, factory: Any = sqlite3.Cursor) -> Any:
-        """A recorded cursor of the class that is asked for."""
+    def cursor(self, *arguments: Any, **options: Any) -> Any:
+        """A recorded cursor of the class that is asked for, or that the connection's class makes by itself."""
         parent: Any = super()
-        return parent.cursor(recorded_cursor_class(factory) if isinstance(factory, type) else factory)
+        factory = arguments[0] if arguments else options.get("factory")
+        if isinstance(factory, type):
+            return parent.cursor(recorded_cursor_class(factory))
+        if factory is None and _makes_cursors(type(self)):
+            made = parent.cursor(*arguments, **options)
+            own: Any = type(made)
+            if own is not sqlite3.Cursor:
+                made.__class__ = own if issubclass(own, CursorRecording) else recorded_cursor_class(own)
+                return made
+        return parent.cursor(recorded_cursor_class(sqlite3.Cursor) if factory is None else factory)
 
     def execute(self, *arguments: Any) -> Any:
         """As sqlite3's."""

@@ -163,7 +163,7 @@ class Recording:
         except BaseException as refusal:
             if refusal is not error:
                 raise
-            # the driver refused it, and nothing was sent; or it was interrupted, and nobody knows
+            # the driver refused it, and nothing was sent; or it was interrupted, and that is not known
             if isinstance(error, Exception):
                 if alone:
                     self.tape.drop()

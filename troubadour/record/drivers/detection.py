@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +17,7 @@ from uuid import UUID
 
 import msgspec
 
+from sql_semantics.records import dataclass
 from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sqlite, plain_cursor
 from troubadour.record.core.segments import Captured
 from troubadour.record.errors import NotRecorded
@@ -120,13 +120,16 @@ _SQLITE_STATES = {
 }
 
 
+def sqlite_state(name: str) -> str | None:
+    """The SQLSTATE of an error by its name, or by that which an extended code belongs to: SQLITE_BUSY_SNAPSHOT."""
+    return _SQLITE_STATES.get(name) or _SQLITE_STATES.get("_".join(name.split("_")[:2]))
+
+
 def _sqlite_state(connection: Any, error: BaseException) -> str | None:
     name = getattr(error, "sqlite_errorname", None)
     if not isinstance(error, sqlite3.Error) or name is None:
         raise error
-    state = _SQLITE_STATES.get(name)
-    if state is None:  # an extended code: SQLITE_BUSY_SNAPSHOT
-        state = _SQLITE_STATES.get("_".join(name.split("_")[:2]))
+    state = sqlite_state(name)
     if state is None:  # one that Python does not know: SQLITE_CONSTRAINT_DATATYPE of STRICT tables
         state = "23000" if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CONSTRAINT else "58000"
     return state
@@ -180,30 +183,37 @@ def _duckdb_database(connection: Any) -> tuple[Any, str]:
     return path, name
 
 
+_DUCKDB_STATES: Sequence[tuple[str, str]] = (
+    ("ConstraintException", "23000"),
+    ("TransactionException", "40001"),
+    ("ConversionException", "22000"),
+    ("OutOfRangeException", "22003"),
+    ("BinderException", "42000"),
+    ("ParserException", "42601"),
+    ("SyntaxException", "42601"),
+    ("CatalogException", "42704"),
+    ("NotImplementedException", "0A000"),
+    ("InvalidInputException", "22000"),
+    ("InterruptException", "57014"),
+    ("OutOfMemoryException", "53200"),
+    ("DependencyException", "2BP01"),
+)
+"""SQLSTATEs by the names of DuckDB's exceptions."""
+
+
+def duckdb_state(kinds: Sequence[str], message: str) -> str:
+    """The SQLSTATE of an error by the names of its classes and its message."""
+    if "Current transaction is aborted" in message:
+        return "25P02"
+    return next((state for kind, state in _DUCKDB_STATES if kind in kinds), "58000")
+
+
 def _duckdb_state(connection: Any, error: BaseException) -> str | None:
     import duckdb
 
-    states: Sequence[tuple[str, str]] = (
-        ("ConstraintException", "23000"),
-        ("TransactionException", "40001"),
-        ("ConversionException", "22000"),
-        ("OutOfRangeException", "22003"),
-        ("BinderException", "42000"),
-        ("ParserException", "42601"),
-        ("SyntaxException", "42601"),
-        ("CatalogException", "42704"),
-        ("NotImplementedException", "0A000"),
-        ("InvalidInputException", "22000"),
-        ("InterruptException", "57014"),
-        ("OutOfMemoryException", "53200"),
-        ("DependencyException", "2BP01"),
-    )
     if not isinstance(error, duckdb.Error):
         raise error
-    if "Current transaction is aborted" in str(error):
-        return "25P02"
-    names = [kind.__name__ for kind in type(error).__mro__]
-    return next((state for name, state in states if name in names), "58000")
+    return duckdb_state([kind.__name__ for kind in type(error).__mro__], str(error))
 
 
 _DUCKDB_CASTS: Sequence[tuple[type, str]] = (

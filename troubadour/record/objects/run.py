@@ -11,11 +11,11 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.formats import LogWriter
 from troubadour.record.errors import RecordError
 from troubadour.record.objects.disturb import disturbance

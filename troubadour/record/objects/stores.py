@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.record.drivers.mysql import LEVELS
 from troubadour.record.errors import RecordError
 from troubadour.record.servers.server import ISOLATION_LEVELS

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import msgspec
@@ -156,6 +157,12 @@ _WRITERS = (
 )
 
 
+Name = tuple[str, str]
+"""Of a table: its schema, and its own."""
+Found = tuple[str, Name, str]
+"""A table: oid, name, and what stands after PARTITION BY, empty for nothing."""
+
+
 def capture(connection: Connection, tables: Sequence[str] | None = None, level: str | None = None) -> Captured:
     """Schema, routines and rows of what is visible in the search path, or of `tables` only; `level` for the header,
     None for the server's default. Raises RecordError where a table cannot be read."""
@@ -173,56 +180,78 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
             connection.execute(sql.SQL("LOCK TABLE {} IN SHARE MODE").format(names))
         if found != _found(connection, tables):
             raise RecordError("tables are being made or dropped while the log begins: try again")
-        schema, rows = [], []
-        path = [_one(row) for row in connection.execute(_PATH.encode())]
-        home = path[:1]
-        schema += [_one(row) for row in connection.execute(_TYPES.encode())]
-        schema += [_sequence(row) for row in connection.execute(_SEQUENCES.encode())]
-        indexes: list[str] = []
-        references: list[str] = []
-        later: list[str] = []
-        partitions: list[str] = []
-        for oid, name, key in found:
-            columns = connection.execute(_COLUMNS.encode(), (oid,)).fetchall()
-            constraints = connection.execute(_CONSTRAINTS.encode(), (oid,)).fetchall()
-            called = _called(connection, name, home)
-            whole = _table(connection, called, columns, constraints)
-            schema.append(f"{whole} PARTITION BY {key}" if key else whole)
-            if key:
-                partitions += _partitions(connection, oid, home)
-            later += [_one(row) for row in connection.execute(_INHERITED.encode(), (oid,))]
-            references += [
-                f"ALTER TABLE {called} ADD CONSTRAINT {_quoted(connection, str(k))} {definition}"
-                for k, definition, kind in constraints
-                if kind == "f"
-            ]
-            indexes += [_plain(_one(row), home) for row in connection.execute(_INDEXES.encode(), (oid,))]
-            for query in (_TRIGGERS, _RULES):
-                later += [_plain(_one(row), home) for row in connection.execute(query.encode(), (oid,))]
-            names_of = [str(column[0]) for column in columns if not column[5]]
-            own = f"{_quoted(connection, name[0])}." in home
-            rows.append((name[1] if own else ".".join(name), names_of, _rows(connection, name, names_of)))
-        for query in (_CASTS, _OPERATORS):
-            later += [_one(row) for row in connection.execute(query.encode())]
-        views = connection.execute(_VIEWS.encode()).fetchall()
-        later += [_view(connection, row, home) for row in views]
-        for query in (_TRIGGERS, _RULES, _VIEW_WRITES):
-            for *_, view in views:
-                later += [_plain(_one(row), home) for row in connection.execute(query.encode(), (str(view),))]
-        routines = [_plain(_one(row), path) for row in connection.execute(_ROUTINES.encode())]
+        made = definitions(connection, found)
+        rows = []
+        for _, name, _ in found:
+            columns = made.columns[name]
+            own = f"{_quoted(connection, name[0])}." in made.path[:1]
+            rows.append((name[1] if own else ".".join(name), columns, _rows(connection, name, columns)))
         default = _one(connection.execute(b"SELECT current_setting('default_transaction_isolation')").fetchone())
-        schemas = [schema.removesuffix(".").strip('"') for schema in path]
+        schemas = [schema.removesuffix(".").strip('"') for schema in made.path]
         looked_in = {} if schemas == ["public"] else {"search_path": ",".join(schemas)}
         described = describe(connection)
         header = {
             **described,
             "settings": {**cast("dict[str, object]", described["settings"]), **looked_in},
             "isolation": level or POSTGRES_LEVELS[default.upper()],
-            # a reference may be to the columns of a unique index, and what is on a table comes after it
-            "schema": schema + partitions + indexes + references + later,
-            "procedures": routines,
+            "schema": made.schema,
+            "procedures": made.routines,
         }
     return Captured(header, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What a database has, as the statements that would make it; `columns` of its tables that are stored, and `path`,
+    the schemas that are searched, each as a prefix."""
+
+    schema: list[str]
+    routines: list[str]
+    columns: dict[Name, list[str]]
+    path: list[str]
+
+
+def definitions(connection: Connection, found: Sequence[Found] | None = None) -> Definitions:
+    """The definitions of tables (those that the search path shows, where they are not given) and of what is on them, of
+    types, sequences, views and routines, in an order in which they could be made. Takes no locks."""
+    found = _found(connection, None) if found is None else found
+    path = [_one(row) for row in connection.execute(_PATH.encode())]
+    home = path[:1]
+    schema = [_one(row) for row in connection.execute(_TYPES.encode())]
+    schema += [_sequence(row) for row in connection.execute(_SEQUENCES.encode())]
+    stored: dict[Name, list[str]] = {}
+    indexes: list[str] = []
+    references: list[str] = []
+    later: list[str] = []
+    partitions: list[str] = []
+    for oid, name, key in found:
+        columns = connection.execute(_COLUMNS.encode(), (oid,)).fetchall()
+        constraints = connection.execute(_CONSTRAINTS.encode(), (oid,)).fetchall()
+        called = _called(connection, name, home)
+        whole = _table(connection, called, columns, constraints)
+        schema.append(f"{whole} PARTITION BY {key}" if key else whole)
+        if key:
+            partitions += _partitions(connection, oid, home)
+        later += [_one(row) for row in connection.execute(_INHERITED.encode(), (oid,))]
+        references += [
+            f"ALTER TABLE {called} ADD CONSTRAINT {_quoted(connection, str(k))} {definition}"
+            for k, definition, kind in constraints
+            if kind == "f"
+        ]
+        indexes += [_plain(_one(row), home) for row in connection.execute(_INDEXES.encode(), (oid,))]
+        for query in (_TRIGGERS, _RULES):
+            later += [_plain(_one(row), home) for row in connection.execute(query.encode(), (oid,))]
+        stored[name] = [str(column[0]) for column in columns if not column[5]]
+    for query in (_CASTS, _OPERATORS):
+        later += [_one(row) for row in connection.execute(query.encode())]
+    views = connection.execute(_VIEWS.encode()).fetchall()
+    later += [_view(connection, row, home) for row in views]
+    for query in (_TRIGGERS, _RULES, _VIEW_WRITES):
+        for *_, view in views:
+            later += [_plain(_one(row), home) for row in connection.execute(query.encode(), (str(view),))]
+    routines = [_plain(_one(row), path) for row in connection.execute(_ROUTINES.encode())]
+    # a reference may be to the columns of a unique index, and what is on a table comes after it
+    return Definitions([*schema, *partitions, *indexes, *references, *later], routines, stored, path)
 
 
 def writing_functions(connection: Connection) -> frozenset[str]:
@@ -245,18 +274,14 @@ _OPENING = re.compile(r'(?:[^"(]|"(?:[^"]|"")*")*')
 """What stands before the first parenthesis outside of a name."""
 
 
-Name = tuple[str, str]
-"""Of a table: its schema, and its own."""
-
-
 def _called(connection: Connection, name: Name, home: Sequence[str]) -> str:
     """What statements of the log call a table: by its name alone, if its schema is the first in the search path."""
     schema, own = (_quoted(connection, part) for part in name)
     return own if f"{schema}." in home else f"{schema}.{own}"
 
 
-def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, Name, str]]:
-    """The tables that are recorded: oid, name, and what stands after PARTITION BY, empty for nothing."""
+def _found(connection: Connection, tables: Sequence[str] | None) -> list[Found]:
+    """The tables that are recorded."""
     found = []
     listed = connection.execute(_TABLES.encode()).fetchall()
     if tables is None and connection.execute(_LOOKS_ELSEWHERE.encode()).fetchone() == (True,):

@@ -7,7 +7,6 @@ Does not know the application; its results, errors, row factories and adapters a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic_ns
@@ -19,6 +18,7 @@ from psycopg.abc import PQGen
 from psycopg.generators import execute
 from psycopg.sql import Composable
 
+from sql_semantics.records import dataclass
 from troubadour.record.core.journal import STOP, Journal
 from troubadour.record.core.segments import log_of
 from troubadour.record.core.tape import NOTHING, UNKNOWN, Tape, Transcript, fields
@@ -382,6 +382,7 @@ class _Classes:
         me: Any = self
         me.plain_texts = {}
         me.piped = 0
+        me.implied = False
         me.cursor_factory = self.client_cursor
         me.server_cursor_factory = self.server_cursor
 
@@ -390,9 +391,26 @@ class _Classes:
             value = recorded_class(value)
         super().__setattr__(name, value)
 
+    def begin_implied_gen(self) -> PQGen[None]:
+        """Begin the transaction that a pipeline's statements are in."""
+        me: Any = self
+        yield from me._exec_command(b"BEGIN")
+        me.implied = True
+
+    def end_implied_gen(self, failed: bool) -> PQGen[None]:
+        """End it, if there is one."""
+        me: Any = self
+        if not me.implied:
+            return
+        me.implied = False
+        status = me.pgconn.transaction_status
+        if status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR):
+            committed = not failed and status == pq.TransactionStatus.INTRANS
+            yield from me._exec_command(b"COMMIT" if committed else b"ROLLBACK")
+
     def pipeline(self) -> Any:
         """A pipeline whose statements are sent one by one, so that each has its own answer and times. Under autocommit
-        a statement outside of ``transaction()`` raises NotRecorded: it would be in one transaction with the others."""
+        those outside of ``transaction()`` are one transaction, up to the next sync (libpq, Pipeline Mode)."""
         me: Any = self
         return _AsyncDirect(me) if isinstance(self, psycopg.AsyncConnection) else _Direct(me)
 
@@ -407,11 +425,19 @@ class _Direct:
         self.connection.piped += 1
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, error: object, *rest: object) -> None:
         self.connection.piped -= 1
+        if not self.connection.piped:
+            self._end(error is not None)
 
     def sync(self) -> None:
         """All was answered."""
+        self._end(False)
+
+    def _end(self, failed: bool) -> None:
+        if self.connection.implied:
+            with self.connection.lock:
+                self.connection.wait(self.connection.end_implied_gen(failed))
 
 
 class _AsyncDirect:
@@ -424,11 +450,19 @@ class _AsyncDirect:
         self.connection.piped += 1
         return self
 
-    async def __aexit__(self, *error: object) -> None:
+    async def __aexit__(self, error: object, *rest: object) -> None:
         self.connection.piped -= 1
+        if not self.connection.piped:
+            await self._end(error is not None)
 
     async def sync(self) -> None:
         """All was answered."""
+        await self._end(False)
+
+    async def _end(self, failed: bool) -> None:
+        if self.connection.implied:
+            async with self.connection.lock:
+                await self.connection.wait(self.connection.end_implied_gen(failed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class CursorRecording(_Singles):
             yield from parent._execute_gen(query, params, prepare=prepare, binary=binary)
             return
         if conn.piped and conn.autocommit and conn.pgconn.transaction_status == IDLE:
-            raise NotRecorded("pipelines under autocommit are recorded within transaction() only")
+            yield from conn.begin_implied_gen()
         if tape.current is None:
             conn.starting = True
             try:

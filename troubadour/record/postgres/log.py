@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg import pq
 
+from sql_semantics.records import dataclass
 from troubadour.record.core.journal import STOP, Journal, Lookup, shared
 from troubadour.record.core.segments import create, open_journal
 from troubadour.record.errors import RecordError, Unasked

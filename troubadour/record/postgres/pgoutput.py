@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from sql_semantics.records import dataclass, field
 from troubadour.record.errors import RecordError
 
 UNCHANGED = object()

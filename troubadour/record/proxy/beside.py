@@ -11,13 +11,13 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from psycopg import Error
 from psycopg.conninfo import make_conninfo
 
+from sql_semantics.records import dataclass
 from troubadour.record.core.journal import STOP
 from troubadour.record.errors import RecordError
 from troubadour.record.proxy.mysql.server import is_mysql

@@ -6,9 +6,9 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from sql_semantics.records import dataclass
 from troubadour.record.core.journal import Lookup
 from troubadour.record.core.segments import Captured
 from troubadour.record.postgres.log import CommitTimes

@@ -12,11 +12,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic_ns
 from typing import Any
 
+from sql_semantics.records import dataclass
 from troubadour.model.log import LogError
 from troubadour.record.core.appending import AppendedFile
 from troubadour.record.core.journal import STOP, Lookup

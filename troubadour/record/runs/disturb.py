@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from random import Random
 
 import psycopg
 
+from sql_semantics.records import dataclass
 from troubadour.record.errors import RecordError
 from troubadour.record.servers.server import Connection, connect
 

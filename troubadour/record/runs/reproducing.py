@@ -11,11 +11,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillWaiting
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
+from sql_semantics.records import dataclass
 from troubadour.model.schedule import Schedule, Sent
 from troubadour.record.drivers.detection import mysql_state
 from troubadour.record.drivers.mysql import connect, scratch_database

@@ -10,11 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import psycopg
 
+from sql_semantics.records import dataclass, field
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError, UserRollback
 from troubadour.record.runs.workload import Draws, Executor, Logic, Mix
 from troubadour.record.servers.server import one_line

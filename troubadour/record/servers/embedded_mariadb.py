@@ -16,7 +16,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-START_SECONDS = 60.0
+from troubadour.record.servers.guard import Guard
+
+START_SECONDS = 180.0
 COLLATION = "utf8mb4_bin"
 
 
@@ -42,11 +44,13 @@ class PrivateMariaDB:
         """`options` of the server, after those set here."""
         self._options = options
         self._folder: Path | None = None
+        self._guard: Guard | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="troubadour-mariadb-"))
         try:
+            self._guard = Guard(self._folder)
             self._start(self._folder)
         except BaseException:
             self._stop()
@@ -56,7 +60,6 @@ class PrivateMariaDB:
     def _start(self, folder: Path) -> None:
         data = folder / "data"
         install = shutil.which("mariadb-install-db", path=_PATH) or "mariadb-install-db"
-        server = shutil.which("mariadbd", path=_PATH) or "mariadbd"
         common = ["--no-defaults", f"--datadir={data}"]
         subprocess.run(
             [install, *common, "--auth-root-authentication-method=normal", "--skip-test-db", *_user()],
@@ -64,6 +67,21 @@ class PrivateMariaDB:
             capture_output=True,
             timeout=START_SECONDS,
         )
+        self._serve(folder)
+        with self.connect(None) as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE DATABASE test")
+
+    def crash(self) -> None:
+        """Kill the server and start it again on its data, as after a loss of power of its process. Every connection
+        breaks. Raises RuntimeError if it does not come up."""
+        assert self._folder is not None and self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._serve(self._folder)
+
+    def _serve(self, folder: Path) -> None:
+        server = shutil.which("mariadbd", path=_PATH) or "mariadbd"
+        common = ["--no-defaults", f"--datadir={folder / 'data'}"]
         options = [
             f"--socket={folder / 'socket'}",
             f"--pid-file={folder / 'pid'}",
@@ -87,8 +105,6 @@ class PrivateMariaDB:
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"MariaDB did not start: {said[-2000:]}")
             time.sleep(0.05)
-        with self.connect(None) as connection, connection.cursor() as cursor:
-            cursor.execute("CREATE DATABASE test")
 
     @property
     def dsn(self) -> str:
@@ -121,6 +137,8 @@ class PrivateMariaDB:
             self._process.wait()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+        if self._guard is not None:
+            self._guard.close()
 
 
 def _user() -> list[str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from random import Random
 from types import MappingProxyType
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.record.simulated.faults import Faults
 from troubadour.workloads.objects import TABLES, Objects, Operation, Type
 

@@ -10,11 +10,11 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row
 from troubadour.formats import LogWriter, read_log

@@ -8,10 +8,10 @@ who would have to is refused at its commit. Knows neither sessions nor logs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError
 from sql_semantics.library import SqlLibrary
+from sql_semantics.records import dataclass, field
 from sql_semantics.view import Row, RowId
 from troubadour.record.errors import RecordError
 from troubadour.record.simulated.faults import Faults

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
 
+from sql_semantics.records import dataclass, replace
 from troubadour.record.statements.catalogs import (
     AFTER_TABLES,
     CATALOG_CALLS,

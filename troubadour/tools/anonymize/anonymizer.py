@@ -23,9 +23,9 @@ from sql_semantics.ir.walks.traverse import fields_of
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.families.enums import EnumFamily, Label
 from sql_semantics.values.identifiers import given_name
-from sql_semantics.values.text import text_rule
+from sql_semantics.values.text import TextRule, text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
-from sql_semantics.values.unsettled import OTHERS, matters
+from sql_semantics.values.unsettled import OTHERS, TOLD, matters
 from troubadour.coverage.untold import UNKNOWN, is_untold
 from troubadour.execution.prepared import result_types
 from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction, TransactionId
@@ -38,12 +38,6 @@ from troubadour.tools.anonymize.programs import param, result
 from troubadour.tools.anonymize.shapes import UNTYPED, WORDED, Shapes, has_texts, labels
 from troubadour.tools.anonymize.uses import Uses
 from troubadour.tools.anonymize.words import Needs, Words
-
-SETTINGS = frozenset(
-    {"collation", "timezone", "sql_mode", "found_rows", "foreign_keys", "search_path", "lower_case_table_names"}
-)
-"""Settings that logs have by these names and an answer may depend on; those of a product stay where they may matter."""
-
 
 Bound = tuple[Mapping[int | str, SqlType], tuple[tuple[SqlType, ...], ...] | None]
 """The types of a statement's parameters, and of the columns of its result sets where they are known."""
@@ -69,7 +63,9 @@ class Anonymizer:
         self._needs = Needs()
         self._uses = Uses(self._needs)
         dialect = library.dialect
-        words = Words(text_rule(dialect), self._needs, canonical=dialect.rules.expressions.has_jsonb)
+        own = {column.type.collation for table in library.catalog.tables.values() for column in table.columns} - {""}
+        rule = TextRule.UNKNOWN if own else text_rule(dialect)
+        words = Words(rule, self._needs, canonical=dialect.rules.expressions.has_jsonb)
         self._shapes = Shapes(words, dialect)
         catalog = library.catalog
         self._tables = catalog.tables
@@ -131,9 +127,7 @@ class Anonymizer:
             procedures=tuple(map(self._definition, header.procedures)),
             initial=tuple(given),
             settings={
-                name: value
-                for name, value in header.settings.items()
-                if name in SETTINGS or matters(name, header.dialect)
+                name: value for name, value in header.settings.items() if name in TOLD or matters(name, header.dialect)
             }
             | ({OTHERS: UNKNOWN} if is_untold(self._log) else {}),
             log_id=None,

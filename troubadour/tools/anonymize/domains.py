@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, field
+
+from sql_semantics.records import dataclass, field
 
 Place = Hashable
 """A column, parameter, variable, or column of a result or cursor, anywhere in a log."""

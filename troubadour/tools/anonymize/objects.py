@@ -11,12 +11,12 @@ from __future__ import annotations
 import copy
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from sql_semantics.records import dataclass
 from troubadour.model.log import End, TransactionId
 from troubadour.model.objects import LEAST_TEXT, NOTHING, READ, UNREAD, Codes, ObjectDefinition, ObjectLog, Sequences
 from troubadour.tools.anonymize.words import LETTERS, counted

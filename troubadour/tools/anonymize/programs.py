@@ -5,7 +5,6 @@ has expressions and queries). Does not know any value.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, DropTable
@@ -54,6 +53,7 @@ from sql_semantics.ir.statements import (
 )
 from sql_semantics.ir.walks.nesting import expressions_of, nested
 from sql_semantics.ir.walks.traverse import columns_read
+from sql_semantics.records import dataclass
 from troubadour.tools.anonymize.domains import Place
 from troubadour.tools.anonymize.flow import Flow, Frame, Row, answer, column, variable
 

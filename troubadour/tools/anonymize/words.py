@@ -14,9 +14,9 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.records import dataclass, field
 from sql_semantics.values.families.jsonb import read_jsonb, string_text
 from sql_semantics.values.text import TextRule
 

@@ -5,13 +5,13 @@ blind writes, read only). Does not know the SQL of the writers; see `single_stat
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from random import Random
 
 from sql_semantics.products import PRODUCTS
+from sql_semantics.records import dataclass
 from troubadour.record import Executor, Logic
 from troubadour.record.runs.workload import Rows
 from troubadour.workloads.bank import read_then_write, single_statement
@@ -28,7 +28,7 @@ ROUTINES = Routines({}, rows={"balance_check", "both_balances"}, out=dict.fromke
 
 
 class Variant(Enum):
-    """Who does the arithmetic: the server in an UPDATE, the client on what it read, or a stored procedure."""
+    """Where the arithmetic is done: the server in an UPDATE, the client on what it read, or a stored procedure."""
 
     SINGLE_STATEMENT = "single-statement"
     READ_THEN_WRITE = "read-then-write"

@@ -1,12 +1,12 @@
 """The key-value store of the paper's comparison with Elle (§8.2, RQ2): a read of one random key, or a write
-of one random value to one random key. Does not know who runs it."""
+of one random value to one random key. Does not know how it is run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from sql_semantics.records import dataclass
 from troubadour.record import Draws, Executor, Logic
 from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import Client, DialectName, Mode, Routines, Scripted

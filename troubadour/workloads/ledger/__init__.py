@@ -1,11 +1,11 @@
 """A ledger whose every entry has a number of its own, so that it can be told which transactions a server kept: entries
-and running totals, written together. Does not know who runs it."""
+and running totals, written together. Does not know how it is run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.record import Draws, Executor, Logic
 from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import DialectName

@@ -1,14 +1,14 @@
 """A few contended rows under everything at once: reads by key, by predicate and of aggregates, joins, updates that add,
-inserts, deletes, and reads of everything; so that what goes wrong on a server shows. Does not know who runs it."""
+inserts, deletes, and reads of everything; so that what goes wrong on a server shows. Does not know how it is run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 
 import psycopg
 
+from sql_semantics.records import dataclass
 from troubadour.record import Draws, Executor, Logic, ServerError, UserRollback
 from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import DialectName

@@ -1,14 +1,14 @@
 """RUBiS, an auction site, with the mix of the paper (§8; that of Cobra and Viper): RegisterUser 10, RegisterItem 15,
-StoreBuyNow 15, StoreComment 20, RandomBrowse 40, which returns about twenty rows. Does not know who runs it."""
+StoreBuyNow 15, StoreComment 20, RandomBrowse 40, which returns about twenty rows. Does not know how it is run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 
+from sql_semantics.records import dataclass
 from troubadour.record import Draws, Logic
 from troubadour.record.runs.workload import Rows
 from troubadour.workloads.rubis.client import ROUTINES

@@ -4,11 +4,11 @@ by name; its six transactions have a write skew under snapshot isolation. Does n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 
+from sql_semantics.records import dataclass
 from troubadour.record import Draws, Logic
 from troubadour.record.runs.workload import Rows
 from troubadour.workloads.smallbank.client import ROUTINES

@@ -5,11 +5,11 @@ so that equal seeds draw equal transactions. Does not know the transactions' log
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 
+from sql_semantics.records import dataclass
 from troubadour.record import Draws, Logic
 from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import DialectName, Drawn, Mode, Scripted
@@ -45,7 +45,7 @@ TABLES: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Tpcc(Scripted):
-    """A `troubadour.record.Workload`. `districts` (at most 10) of each warehouse, `customers` of each district, who
+    """A `troubadour.record.Workload`. `districts` (at most 10) of each warehouse, `customers` of each district, which
     have one order each to begin with, of which the last three in ten are not delivered. Raises ValueError.
     """
 

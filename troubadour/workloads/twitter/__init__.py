@@ -1,13 +1,13 @@
 """The Twitter benchmark with the mix of the paper (§8; that of Cobra and Viper): NewTweet 20, Follow 40, Timeline 10,
-ShowFollow 10, ShowTweets 20. Does not know who runs it."""
+ShowFollow 10, ShowTweets 20. Does not know how it is run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from sql_semantics.records import dataclass
 from troubadour.record import Draws, Logic
 from troubadour.record.runs.workload import Rows
 from troubadour.workloads.texts import DialectName, Drawn, Mode, Scripted
@@ -19,8 +19,8 @@ _WORDS = ("ah", "bright", "cold", "dawn", "early", "fog", "grey", "hill", "in", 
 
 @dataclass(frozen=True, slots=True)
 class Twitter(Scripted):
-    """A `troubadour.record.Workload` of `users`, with `tweets` each to begin with; who acts is drawn by Zipf's law with
-    exponent 0.5, who is followed with exponent 1."""
+    """A `troubadour.record.Workload` of `users`, with `tweets` each to begin with; the user that acts is drawn by
+    Zipf's law with exponent 0.5, the user that is followed with exponent 1."""
 
     folder = Path(__file__).parent
     dialect: DialectName = "postgres"
@@ -41,7 +41,7 @@ class Twitter(Scripted):
         }
 
     def rows(self) -> Iterable[Rows]:
-        """Users, their first tweets (ids from 1 up, in turns), and nobody who follows."""
+        """Users, their first tweets (ids from 1 up, in turns), and no followers."""
         random = Random(f"{self.seed}/twitter")
         users = range(1, self.users + 1)
         yield "users", self.tables["users"], [(user, f"user{user}", f"info of {user}", 0) for user in users]

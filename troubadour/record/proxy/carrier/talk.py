@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from sql_semantics.records import dataclass
 
 PIECE = 1 << 16
 """Bytes that are read at once."""

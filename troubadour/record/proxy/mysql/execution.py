@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.record.core.tape import NOTHING, UNKNOWN, Transcript, fields
 from troubadour.record.dbapi.statements import WRITES
 from troubadour.record.dbapi.transactions import ENDING, SNAPSHOT_LEVELS

@@ -9,10 +9,10 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.record.core.tape import fields
 from troubadour.record.errors import NotRecorded
 from troubadour.record.proxy.bodies import BROKEN

@@ -5,8 +5,8 @@ are. Does not know when they are executed.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 
+from sql_semantics.records import dataclass
 from troubadour.record.core.tape import Transcript
 from troubadour.record.postgres import wire
 from troubadour.record.proxy.decode.session import Piece

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.record.proxy.decode import session as decode
 from troubadour.record.proxy.decode.session import Piece
 from troubadour.record.proxy.decode.transactions import Transactions
@@ -90,6 +90,9 @@ class Session(decode.Session):
         """Rows of a COPY that the server has not asked for yet."""
         self._skipping = False
         """Whether the server passes over all up to a Sync that has not been sent yet."""
+        self._prepared: int | None = None
+        """When the first message was sent since the last statement at which the server may have looked at the
+        database: preparing a statement takes the snapshot of a transaction that has none yet."""
         self._handlers: dict[int, Callable[[bytes | None], None]] = {
             ord("1"): self._parsed, ord("2"): self._bound, ord("3"): self._closed, ord("t"): self._described_types,
             ord("T"): self._described, ord("n"): self._no_data, ord("D"): self._row, ord("C"): self._completed,
@@ -151,6 +154,7 @@ class Session(decode.Session):
         if request.body is None:
             self.transactions.lose(_LONG, request.time)
         elif not request.own:
+            self._looked(request.time)
             self._portals.prepare(messages.parse(request.body))
 
     def _bound(self, body: bytes | None) -> None:
@@ -158,9 +162,18 @@ class Session(decode.Session):
         if request.body is None:
             self.transactions.lose(_LONG, request.time)
         elif not request.own:
+            self._looked(request.time)
             bind = messages.bind(request.body)
             if not self.transactions.is_lost or self._portals.has_statement(bind.statement):
                 self._portals.bind(bind, request.time)
+
+    def _looked(self, time: int) -> None:
+        self._prepared = time if self._prepared is None else self._prepared
+
+    def _invoked(self, time: int) -> int:
+        """When a statement that was sent at `time` may have looked at the database first."""
+        found, self._prepared = self._prepared, None
+        return time if found is None else min(found, time)
 
     def _described_types(self, body: bytes | None) -> None:
         request = self._head()
@@ -187,6 +200,7 @@ class Session(decode.Session):
     def _describe(self, columns: tuple[Column, ...] | None) -> None:
         request = self._pop()
         if not request.own:
+            self._looked(request.time)
             self._portals.describe(*messages.named(request.whole()), columns)
 
     # executing
@@ -265,7 +279,7 @@ class Session(decode.Session):
 
     def _done(self, piece: Piece, made: Callable[[str], bytes], invoked: int, tag: bytes, answer: Answer) -> None:
         copy, self._copy, self._early = self._copy, None, None
-        self._execution.done(piece, made, (invoked, self._time), tag, answer, copy)
+        self._execution.done(piece, made, (self._invoked(invoked), self._time), tag, answer, copy)
 
     def _suspended(self, body: bytes | None) -> None:
         """A portal has given some of its rows."""
@@ -282,7 +296,7 @@ class Session(decode.Session):
             transcript.observe(place, observed)
         elif piece.text.verb in (Verb.READ, Verb.WRITE):
             statement = self._portals.fields(portal.prepared, portal.bind)
-            portal.place = self.transactions.add(statement, portal.bound, self._time, observed)
+            portal.place = self.transactions.add(statement, self._invoked(portal.bound), self._time, observed)
 
     def _empty(self, body: bytes | None) -> None:
         """An empty text was answered."""
@@ -320,7 +334,7 @@ class Session(decode.Session):
         self._skipping = not self._queue
 
     def _query_failed(self, request: Request, fields: Mapping[str, str]) -> None:
-        times = (request.time, self._time)
+        times = (self._invoked(request.time), self._time)
         if request.kind == _QUERY:
             self._read(request)
         if request.ended:
@@ -354,7 +368,7 @@ class Session(decode.Session):
             prepared, bind = self._portals.read(parse), self._bind_behind(parse.name)
         if prepared is not None and prepared.piece is not None:
             statement = self._portals.fields(prepared, bind)
-            self._execution.failed(prepared.piece, statement, (invoked, self._time), fields)
+            self._execution.failed(prepared.piece, statement, (self._invoked(invoked), self._time), fields)
         elif self.transactions.current is not None:
             self.transactions.failed = True
 
@@ -392,6 +406,7 @@ class Session(decode.Session):
         if status == b"I":
             self.transactions.found(self._time)
             self._portals.clear()
+            self._prepared = None
 
     def _told_of_session(self, request: Request) -> None:
         told = {(name or b"").decode(): (value or b"").decode("utf-8", "replace") for name, value in request.own_rows}
@@ -413,17 +428,19 @@ class Session(decode.Session):
         if request.kind == _QUERY:
             self._read(request)
             for piece in request.pieces[request.done :]:
-                execution.unanswered(piece, plain(piece.sql), request.time)
+                execution.unanswered(piece, plain(piece.sql), self._invoked(request.time))
             execution.may_have_ended(None)
         elif request.kind == _PARSE:
+            self._looked(request.time)
             self._portals.prepare(messages.parse(request.whole()))
         elif request.kind == _BIND:
+            self._looked(request.time)
             self._portals.bind(messages.bind(request.whole()), request.time)
         elif request.kind == _EXECUTE:
             portal = self._portal(request)
             if portal.prepared.piece is not None and portal.place is None:
                 statement = self._portals.fields(portal.prepared, portal.bind)
-                execution.unanswered(portal.prepared.piece, statement, portal.bound)
+                execution.unanswered(portal.prepared.piece, statement, self._invoked(portal.bound))
         elif request.kind == _SYNC:
             execution.may_have_ended(request.time)
         elif request.kind == _FUNCTION:

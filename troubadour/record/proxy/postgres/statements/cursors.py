@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from sql_semantics.records import dataclass, field
 from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import NOTHING, Transcript
 from troubadour.record.postgres import wire

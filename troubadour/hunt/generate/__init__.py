@@ -1,0 +1,1 @@
+"""Seeded random schemas, rows, statements and transactions. Knows no engine and no expected answer."""
