@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from sql_semantics.errors import SchemaError, UnknownTable
+from sql_semantics.records import dataclass
 from troubadour.cli.common import FORM, emit, load, load_either, memory_option, pass_on, refuse, timeout_option
-from troubadour.cli.importing import as_logs, from_option
+from troubadour.cli.logs.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, Work, supervise
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.models import MODELS, level_named
@@ -25,8 +25,10 @@ from troubadour.model.verdict import Status
 if TYPE_CHECKING:
     from troubadour.anomalies.levels import Survey
     from troubadour.anomalies.report import Report
+    from troubadour.model.log import Log
+    from troubadour.model.objects import ObjectLog
 
-_ASSUMPTIONS = ("writes-follow-reads", "sequential-keys", "linearizable-keys")
+_ASSUMPTIONS = ("writes-follow-reads", "sequential-keys", "linearizable-keys", "commit-order")
 """As `troubadour.anomalies.assumptions.Assumption`, which is not imported before it is needed."""
 
 EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
@@ -46,13 +48,21 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     multiple=True,
     type=click.Choice(_ASSUMPTIONS),
     help="Take for granted of each register: what a transaction writes follows what it read there; each session sees "
-    "its versions in their order; what was over before another transaction began it sees. May be given several times.",
+    "its versions in their order; what was over before another transaction began it sees; its versions are in the "
+    "order of commit timestamps. May be given several times.",
 )
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Write a text and a drawing for each kind of anomaly here, and results.edn.",
+)
+@click.option(
+    "--report",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html",
+    help="Write all anomalies to this file as one page of HTML: chains, circles, what the transactions did.",
 )
 @FORM
 @timeout_option("Give up (exit 3) after this long, reading included.")
@@ -64,6 +74,7 @@ def anomalies(
     expected: str | None,
     assumed: tuple[str, ...],
     out: Path | None,
+    page: Path | None,
     form: str,
     timeout: float | None,
     memory: int | None,
@@ -75,7 +86,7 @@ def anomalies(
     Exit status: 1 the expected level is ruled out, 0 it is proved, 3 neither, 2 the input or the options cannot be
     used.
     """
-    request = _Request(logs, source, expected, assumed, out, form, Bounds(timeout, memory))
+    request = _Request(logs, source, expected, assumed, out, page, form, Bounds(timeout, memory))
     if not request.bounds.given:
         sys.exit(request.answer(Work()))
     ended = supervise(request.answer, request.bounds)
@@ -94,13 +105,14 @@ class _Request:
     expected: str | None
     assumed: Sequence[str]
     out: Path | None
+    page: Path | None
     form: str
     bounds: Bounds
 
     def answer(self, work: Work) -> int:
         """Read, look, print; the exit status."""
         from troubadour.anomalies.assumptions import Assumption
-        from troubadour.anomalies.decide import Asked, look_further, own_levels, survey_of
+        from troubadour.anomalies.decide import Asked, facts_kept, look_further, own_levels, survey_of
 
         survey: Survey | None = None
         shown: str | None = self.expected
@@ -113,9 +125,10 @@ class _Request:
             _check(own)
             shown = expected or ", ".join(own) or None
             work.tell(json.dumps({"expected": shown}).encode())
-            asked = Asked(expected, [Assumption(one) for one in self.assumed], self.bounds.left())
-            survey = survey_of(log, asked)
-            look_further(survey, log, asked)
+            asked = Asked(expected, [Assumption(one) for one in self.assumed], self.bounds.left(), self.out is not None)
+            facts = facts_kept(log)
+            survey = survey_of(log, asked, facts)
+            look_further(survey, log, asked, facts)
         except (LogError, SchemaError, UnknownTable) as error:
             refuse(str(error))
         except OutOfTime:
@@ -137,8 +150,22 @@ class _Request:
                 write_files(self.out, report, log, standing)
             except OSError as error:
                 refuse(f"--out: {error.filename or self.out}: {error.strerror}")
+        self._write_page(report, log, shown, standing)
         self._print(report, shown, standing, reason)
         return EXIT[standing]
+
+    def _write_page(self, report: Report, log: Log | ObjectLog, expected: str | None, standing: Status) -> None:
+        if self.page is None:
+            return
+        from troubadour.report.html.listing import render_listing, transactions_on_page
+        from troubadour.report.html.places import links_to
+
+        links = links_to(self.logs if self.source is None else (), transactions_on_page(report), self.page)
+        try:
+            text = render_listing(report, log, expected, standing, links)
+            self.page.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            refuse(f"--report: {self.page}: {error.strerror}")
 
     def _expected(self, logs: Sequence[str]) -> str | None:
         """The level or model that `--expect` names."""
@@ -147,7 +174,7 @@ class _Request:
         found = level_named(self.expected)
         if found is None:
             dialect = load(logs).header.dialect if self.source is None else None
-            refuse(f"--expect: {unknown_level(self.expected, dialect)}, {', '.join(MODELS)}")
+            refuse(f"--expect: {unknown_level(self.expected, dialect, MODELS)}")
         return found
 
     def stopped(self, reason: str, expected: str | None) -> int:

@@ -119,13 +119,24 @@ def colored() -> bool:
 
 
 @contextmanager
-def unwinding_on_sigterm() -> Iterator[None]:
-    """SIGTERM ends what runs in this block as an exception does: its default action would leave servers running."""
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+def unwinding_on_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end what runs in this block as an exception does: their default action would leave servers
+    running. A second one does not disturb the end; a SIGHUP that is ignored (nohup) stays so."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    caught = [number for number, action in before.items() if action is not signal.SIG_IGN]
+
+    def ended(number: int, _: object) -> None:
+        for each in caught:
+            signal.signal(each, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    for number in caught:
+        signal.signal(number, ended)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in caught:
+            signal.signal(number, before[number])
 
 
 def pass_on(ended: Ended, *, styled: bool = False) -> None:

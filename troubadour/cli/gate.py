@@ -7,8 +7,10 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -27,6 +29,9 @@ from troubadour.gate.run import audit_all
 from troubadour.gate.sarif import render_sarif
 from troubadour.model.visible import visible
 from troubadour.report.styled import plain
+
+if TYPE_CHECKING:
+    from troubadour.gate.cluster import Cluster
 
 _STYLE = {
     Outcome.PASSED: "green",
@@ -56,7 +61,13 @@ _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Audits that run at the same time. Default: one per processor.",
+    help="Audits that run at the same time. Default: one per processor, or per thread of the workers.",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Run the audits on the workers of a Dask scheduler, as tcp://HOST:8786 (needs troubadour[cluster] here and "
+    "there). Default: on this machine.",
 )
 @click.option(
     "--baseline",
@@ -80,6 +91,7 @@ def gate(
     config: Path | None,
     unobserved: bool,
     jobs: int | None,
+    cluster: str | None,
     baseline: Path | None,
     junit: Path | None,
     sarif: Path | None,
@@ -94,7 +106,7 @@ def gate(
     """
     today = datetime.date.today()
     try:
-        policy = read_policy(config, Path.cwd())
+        policy = read_policy(config, Path())
         policy = policy.letting_unobserved_pass() if unobserved else policy
         logs = find_logs(paths)
         last = None if baseline is None else read_baseline(baseline)
@@ -102,8 +114,9 @@ def gate(
         refuse(str(error))
     for entry in policy.expired(today):
         warn(f"{policy.source}: the entry for {entry.fingerprint} expired on {entry.expires}")
-    with ended_by_signals():
-        findings = audit_all(logs, policy, jobs=jobs or os.cpu_count() or 1, artifacts=artifacts, today=today)
+    with ended_by_signals(), _cluster(cluster) as workers:
+        most = jobs or (os.cpu_count() if workers is None else workers.threads) or 1
+        findings = audit_all(logs, policy, jobs=most, cluster=workers, artifacts=artifacts, today=today)
     gone: list[Known] = []
     if last is not None and baseline is not None:
         findings = last.compared(findings, today)
@@ -120,6 +133,21 @@ def gate(
         for line in workflow_annotations(findings):
             emit(line)
     sys.exit(exit_status(findings))
+
+
+@contextmanager
+def _cluster(address: str | None) -> Iterator[Cluster | None]:
+    if address is None:
+        yield None
+        return
+    from troubadour.gate.cluster import Cluster, ClusterError
+
+    try:
+        found = Cluster(address)
+    except ClusterError as error:
+        refuse(f"--cluster: {error}")
+    with found:
+        yield found
 
 
 def _write(path: Path | None, render: Callable[[], str], *, append: bool = False) -> None:

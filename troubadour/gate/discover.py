@@ -9,10 +9,11 @@ import glob
 import gzip
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+
+from sql_semantics.records import dataclass
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 _HEADER_BYTES = 64 << 20

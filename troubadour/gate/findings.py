@@ -9,10 +9,10 @@ import datetime
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from sql_semantics.records import dataclass, field
 from troubadour.gate.discover import LogFiles
 from troubadour.gate.policy import Policy, Rules
 from troubadour.model.log import Transaction

@@ -9,24 +9,25 @@ from __future__ import annotations
 import datetime
 import json
 import re
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from troubadour.formats import read_log
 from troubadour.formats.text import blocks, lines, opened
+from troubadour.gate.audits import Auditor, Ended, audit_by
 from troubadour.gate.children import Children
 from troubadour.gate.discover import LogFiles
 from troubadour.gate.findings import Finding, Outcome, fingerprint, former_fingerprints, judge
-from troubadour.gate.policy import Policy, Rules
+from troubadour.gate.policy import Policy
 from troubadour.model.log import LogError, TransactionId
 
-_COMMAND = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
+if TYPE_CHECKING:
+    from troubadour.gate.cluster import Cluster
+
 _IN_THE_POLICY = {
     "name one with --isolation LEVEL": 'name one in the policy, as isolation = "snapshot"',
     "--isolation: ": "isolation: ",
@@ -40,18 +41,19 @@ def audit_all(
     policy: Policy,
     *,
     jobs: int,
+    cluster: Cluster | None = None,
     artifacts: Path | None = None,
     done: Callable[[Finding], None] = lambda finding: None,
     today: datetime.date | None = None,
 ) -> list[Finding]:
     """Every log's finding, in the order of the logs. `artifacts`: the folder in which each log leaves its verdict,
-    report, witness and reproduction."""
+    report, witness and reproduction; `cluster`: where the audits run, else here."""
     day = today or datetime.date.today()
-
-    children = Children()
+    runs = Children() if cluster is None else cluster
+    auditor: Auditor = partial(audit_by, runs.run) if isinstance(runs, Children) else runs.audit
 
     def one(log: LogFiles) -> Finding | None:
-        finding = _audit_one(log, policy, artifacts, day, children)
+        finding = _audit_one(log, policy, artifacts, day, auditor)
         if finding is not None:
             done(finding)
         return finding
@@ -61,63 +63,33 @@ def audit_all(
             return [finding for finding in pool.map(one, logs) if finding is not None]
         except BaseException:
             # what is under way would be waited for
-            children.end()
+            runs.end()
             raise
 
 
 def _audit_one(
-    log: LogFiles, policy: Policy, artifacts: Path | None, today: datetime.date, children: Children
+    log: LogFiles, policy: Policy, artifacts: Path | None, today: datetime.date, auditor: Auditor
 ) -> Finding | None:
     """One log's finding under its rules; None where the audits were ended."""
     rules = policy.rules(log.files[0])
     folder = None if artifacts is None else artifacts / _folder_name(log)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    begun = time.monotonic()
-    command = [*_COMMAND, "audit", "--format", "json", *_options(rules, folder), "--", *map(str, log.files)]
-    ended = children.run(command)
+    ended = auditor(log.files, rules, folder)
     if ended is None:
         return None
-    seconds = time.monotonic() - begun
-    verdict = _verdict(ended.stdout)
-    outcome = _OUTCOMES.get(ended.returncode, Outcome.UNDECIDED)
+    verdict = _verdict(ended.out)
+    outcome = _OUTCOMES.get(ended.status, Outcome.UNDECIDED)
     if outcome is not Outcome.UNUSABLE and verdict is None:
         # an audit that broke has decided nothing
         outcome = Outcome.UNDECIDED
-    because = _because(verdict, ended.stderr, ended.returncode)
-    finding = Finding(log, outcome, because, verdict, seconds=seconds, file=str(log.files[0]))
+    because = _because(verdict, ended)
+    finding = Finding(log, outcome, because, verdict, seconds=ended.seconds, file=str(log.files[0]))
     if outcome is Outcome.VIOLATION and verdict is not None:
         finding = _located(finding, verdict)
     if folder is not None:
-        finding = replace(finding, artifacts=tuple(_leave(folder, ended.stdout, ended.stderr)))
+        finding = replace(finding, artifacts=tuple(_leave(folder, ended.out, ended.errors)))
     return judge(finding, rules, policy, today)
-
-
-def _options(rules: Rules, folder: Path | None) -> Iterator[str]:
-    given = {
-        "--isolation": rules.isolation,
-        "--order": rules.order,
-        "--timeout": rules.timeout,
-        "--memory": rules.memory,
-        "--min-transactions": rules.min_transactions,
-    }
-    for option, value in given.items():
-        if value is not None:
-            yield option
-            yield str(value)
-    if rules.allow_unobserved:
-        yield "--allow-unobserved"
-    for construct in rules.allow_unjudged or ():
-        yield "--allow-unjudged"
-        yield construct
-    if folder is not None:
-        yield "--witness"
-        yield str(folder / "witness.json")
-        yield "--reproduce"
-        yield str(folder / "reproduction")
-        if find_spec("jinja2") is not None:
-            yield "--report"
-            yield str(folder / "report.html")
 
 
 def _verdict(text: str) -> dict[str, Any] | None:
@@ -128,7 +100,7 @@ def _verdict(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and "verdict" in found else None
 
 
-def _because(verdict: dict[str, Any] | None, messages: str, status: int) -> str:
+def _because(verdict: dict[str, Any] | None, ended: Ended) -> str:
     if verdict is not None:
         said = verdict.get("explanation") or verdict.get("reason")
         if said:
@@ -136,7 +108,9 @@ def _because(verdict: dict[str, Any] | None, messages: str, status: int) -> str:
             return f"{account['title']}: {said}" if account else str(said)
         if verdict["verdict"] == "correct":
             return f"{verdict['transactions']['committed']:,} committed, all explained"
-    last = messages.strip().splitlines()
+    if ended.lost is not None:
+        return f"the audit came to no end: {ended.lost}"
+    status, last = ended.status, ended.errors.strip().splitlines()
     text = last[-1].removeprefix("troubadour: ") if last else "no message"
     for option, rule in _IN_THE_POLICY.items():
         text = text.replace(option, rule)

@@ -8,7 +8,7 @@ from troubadour.anomalies.report import Listed, Report, in_order
 from troubadour.model.verdict import Status
 from troubadour.model.visible import one_line, visible
 
-_STANDING = {Status.VIOLATION: "ruled out", Status.CORRECT: "proved", Status.UNDECIDED: "neither ruled out nor proved"}
+STANDING = {Status.VIOLATION: "ruled out", Status.CORRECT: "proved", Status.UNDECIDED: "neither ruled out nor proved"}
 
 
 def anomalies_json(
@@ -17,7 +17,7 @@ def anomalies_json(
     """One JSON object on one line."""
     document = {
         "expected": expected,
-        "standing": _STANDING[standing],
+        "standing": STANDING[standing],
         "anomalies": [_json(one) for one in report.anomalies],
         "not": report.weakest_excluded(),
         "also_not": report.also_excluded(),
@@ -62,7 +62,7 @@ def anomalies_text(report: Report, expected: str | None, standing: Status, reaso
     lines += [f"note       {note}" for note in report.notes]
     if reason is not None:
         lines.append(f"undecided  {reason}")
-    lines += ["", f"{expected or 'the level of each transaction'}: {_STANDING[standing]}"]
+    lines += ["", f"{expected or 'the level of each transaction'}: {STANDING[standing]}"]
     return "\n".join(lines)
 
 

@@ -1,14 +1,12 @@
-"""What ``--out DIR`` writes of a log's anomalies: a text and a drawing for each name, and `results.edn`, in the shape
+"""What ``--out DIR`` writes of a log's anomalies: a text and drawings for each name, and `results.edn`, in the shape
 that users of *Elle* know (`:valid?`, `:anomaly-types`, `:anomalies`, `:not`, `:also-not`). Does not know how they were
 found."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from troubadour.anomalies.report import Listed, Report, called, in_order
 from troubadour.model.log import Log, TransactionId
@@ -16,16 +14,16 @@ from troubadour.model.objects import KINDS, READ, ObjectLog
 from troubadour.model.verdict import Status
 from troubadour.model.visible import one_line, visible
 from troubadour.report.anomalies import described
+from troubadour.report.anomaly_plots import FEW, answers_of, circle, dot, reads
 
 _VALID = {Status.CORRECT: "true", Status.VIOLATION: "false", Status.UNDECIDED: ":unknown"}
-_FEW = 40
-"""Transactions of a circle up to which it is drawn."""
 
 
 def write_files(folder: Path, report: Report, log: Log | ObjectLog, standing: Status) -> None:
     """Write all files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
-    told = _operations(log, {one for listed in report.anomalies for one in listed.transactions})
+    around = (name for one in report.anomalies if one.around and one.around.edges for name in one.around.transactions)
+    told = _operations(log, {*around, *(name for one in report.anomalies for name in one.transactions)})
     by_name: dict[str, list[Listed]] = {}
     for listed in report.anomalies:
         by_name.setdefault(listed.name, []).append(listed)
@@ -33,11 +31,25 @@ def write_files(folder: Path, report: Report, log: Log | ObjectLog, standing: St
         texts = ["\n".join(_in_full(one, told)) for one in several]
         _write(folder / f"{name}.txt", "\n\n".join(texts) + "\n")
         for number, one in enumerate(several, 1):
-            if one.chain and len(one.transactions) <= _FEW:
-                stem = name if len(several) == 1 else f"{name}-{number}"
-                _write(folder / f"{stem}.dot", _dot(one, told))
-                _write(folder / f"{stem}.svg", _svg(one))
+            stem = name if len(several) == 1 else f"{name}-{number}"
+            for end, text in _pictures(one, log, told):
+                _write(folder / f"{stem}{end}", text)
     _write(folder / "results.edn", _edn(report, standing))
+
+
+def _pictures(one: Listed, log: Log | ObjectLog, told: dict[TransactionId, str]) -> Iterator[tuple[str, str]]:
+    """The drawings of an anomaly, each with what its file's name ends with."""
+    if one.chain and len(one.transactions) <= FEW:
+        edges = [(called(edge), edge.earlier, edge.later) for edge in one.chain]
+        yield ".dot", dot(one.name, one.transactions, edges, told)
+        yield ".svg", circle(one.name, one.transactions, edges)
+    if one.around is not None and len(one.around.edges) > len(one.chain):
+        names, edges = one.around.transactions, [*one.around.edges]
+        yield "-component.dot", dot(f"{one.name}, component", names, edges, told)
+        if len(names) <= FEW:
+            yield "-component.svg", circle(f"{one.name}, component", names, edges)
+    if one.key is not None and isinstance(log, ObjectLog):
+        yield "-reads.svg", reads(f"reads of {one.key[0]}({json.dumps(one.key[1])})", answers_of(log, one.key))
 
 
 def _write(path: Path, text: str) -> None:
@@ -63,59 +75,11 @@ def _of_objects(log: ObjectLog, place: int) -> str:
 
 def _in_full(one: Listed, told: dict[TransactionId, str]) -> list[str]:
     lines = ["Let:", *(f"  {one_line(str(name))} = {told.get(name, '')}" for name in one.transactions), "", "Then:"]
-    return [*lines, *described(one)]
-
-
-def _dot(one: Listed, told: dict[TransactionId, str]) -> str:
-    lines = [f"digraph {json.dumps(one.name)} {{", "  node [shape=box];"]
-    for name in one.transactions:
-        lines.append(f"  {json.dumps(str(name))} [label={json.dumps(f'{name}: {told.get(name, str())}'[:200])}];")
-    for edge in one.chain:
-        ends = f"{json.dumps(str(edge.earlier))} -> {json.dumps(str(edge.later))}"
-        lines.append(f"  {ends} [label={json.dumps(called(edge))}];")
-    return "\n".join([*lines, "}", ""])
-
-
-def _svg(one: Listed) -> str:
-    """The transactions on a circle, with an arrow for each edge."""
-    count = len(one.transactions)
-    size, radius = 480, 180
-    middle = size / 2
-    place = {
-        name: (
-            middle + radius * math.sin(2 * math.pi * number / count),
-            middle - radius * math.cos(2 * math.pi * number / count),
-        )
-        for number, name in enumerate(one.transactions)
-    }
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" font-family="sans-serif" font-size="13">',
-        '<defs><marker id="end" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0L10 5L0 10z"/></marker></defs>',
-        f"<title>{escape(one_line(one.name))}</title>",
-    ]
-    for edge in one.chain:
-        if edge.earlier in place and edge.later in place:
-            parts.append(_arrow(place[edge.earlier], place[edge.later], called(edge)))
-    for name, (x, y) in place.items():
-        text = escape(one_line(str(name))[:24])
-        parts.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="22" fill="#fff" stroke="#333"/>')
-        parts.append(f'<text x="{x:.0f}" y="{y + 4:.0f}" text-anchor="middle">{text}</text>')
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _arrow(one: tuple[float, float], other: tuple[float, float], label: str) -> str:
-    """A bent arrow, so that two between the same transactions are beside one another."""
-    length = math.dist(one, other) or 1.0
-    along = ((other[0] - one[0]) / length, (other[1] - one[1]) / length)
-    begin = (one[0] + 24 * along[0], one[1] + 24 * along[1])
-    end = (other[0] - 24 * along[0], other[1] - 24 * along[1])
-    bend = ((begin[0] + end[0]) / 2 - 40 * along[1], (begin[1] + end[1]) / 2 + 40 * along[0])
-    path = f"M{begin[0]:.0f} {begin[1]:.0f}Q{bend[0]:.0f} {bend[1]:.0f} {end[0]:.0f} {end[1]:.0f}"
-    return (
-        f'<path d="{path}" fill="none" stroke="#333" marker-end="url(#end)"/>'
-        f'<text x="{bend[0]:.0f}" y="{bend[1]:.0f}" text-anchor="middle">{escape(one_line(label))}</text>'
-    )
+    found = [*lines, *described(one)]
+    if one.around is not None:
+        large = "" if one.around.edges else ", too many to be drawn"
+        found.append(f"  - its component has {len(one.around.transactions):,} transactions{large}")
+    return found
 
 
 def _edn(report: Report, standing: Status) -> str:

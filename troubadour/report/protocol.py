@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from sql_semantics.records import dataclass
 from troubadour.model.log import Log
 from troubadour.model.verdict import Verdict as AuditVerdict
 from troubadour.protocols.check import Limits, Outcome, Verdict

@@ -174,6 +174,8 @@ def _rows(verdict: Verdict, log: Log, explain: str) -> list[tuple[str, str]]:
     rows.append(("transactions", f"{verdict.committed:,} committed, {verdict.aborted:,} aborted{unknown}"))
     if verdict.status is Status.CORRECT:
         rows.append(("explained", f"all {verdict.committed:,} committed"))
+    elif verdict.status is Status.UNDECIDED and verdict.verified_prefix == verdict.committed:
+        rows.append(("explained", f"all {verdict.committed:,} committed, as far as they are judged"))
     elif verdict.verified_prefix:
         rows.append(("explained", f"the first {verdict.verified_prefix:,} of {verdict.committed:,} committed"))
     if verdict.max_staleness is not None and verdict.status is not Status.CORRECT:

@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.verdict import Coverage, Status, Verdict
 from troubadour.report.transactions import name
@@ -73,8 +74,8 @@ def nearly(verdict: Verdict, log: Log) -> Nearly | None:
     return Nearly(found.id, tuple(one.id for one in chosen))
 
 
-_WRITES = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|REPLACE|MERGE|CALL|WITH|TRUNCATE)\b", re.I)
-_WORD = re.compile(r"(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+[`\"\[]?(\w+)", re.I)
+_WRITES = pattern(r"\s*(?:INSERT|UPDATE|DELETE|REPLACE|MERGE|CALL|WITH|TRUNCATE)\b", re.I)
+_WORD = pattern(r"(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+[`\"\[]?(\w+)", re.I)
 
 
 def _writes(one: Transaction) -> bool:

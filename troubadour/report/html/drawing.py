@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
+from sql_semantics.records import dataclass
 from troubadour.model.account import Edge
 from troubadour.model.log import Transaction, TransactionId
 from troubadour.report.html.figures import Plot, written
@@ -24,6 +24,19 @@ _FEW = 6
 _LABEL = 30
 _LETTER = 7.2
 """How wide a letter is, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An edge, and where its statement stands on the page: an address and its text (None: it has none there)."""
+
+    edge: Edge
+    target: str | None
+    text: str
+
+    def linked(self, drawn: str) -> str:
+        """What is drawn of it, to be clicked."""
+        return drawn if self.target is None else f"<a href={quoteattr(self.target)}>{drawn}</a>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,7 @@ class _Span:
         return self.end - min(6.0, (self.end - self.begin) / 2)
 
 
-def timeline(transactions: Sequence[Transaction], colours: Mapping[TransactionId, int], chain: Sequence[Edge]) -> str:
+def timeline(transactions: Sequence[Transaction], colours: Mapping[TransactionId, int], chain: Sequence[Linked]) -> str:
     """A lane for each session, a bar for each transaction with a mark for each statement, the core in colour, and an
     arrow for each edge of the chain, from the earlier transaction to the later one."""
     if not transactions:
@@ -56,7 +69,7 @@ def timeline(transactions: Sequence[Transaction], colours: Mapping[TransactionId
     parts = [
         f'<svg id="timeline" viewBox="0 0 {_LEFT + _WIDTH + 20} {height}" role="img" aria-labelledby="timeline-title">',
         f'<title id="timeline-title">Time line of {len(transactions)} transactions in {len(lanes)} sessions</title>',
-        _ARROW,
+        _arrowhead("timeline"),
     ]
     for lane, number in lanes.items():
         y = _TOP + step * number
@@ -74,9 +87,10 @@ def timeline(transactions: Sequence[Transaction], colours: Mapping[TransactionId
             free[span.lane] = max(free[span.lane], _reach(span))
         parts.append(_bar(span, colour, labelled))
     places = {span.transaction.id: span for span in spans}
-    for number, edge in enumerate(chain):
+    for number, linked in enumerate(chain):
+        edge = linked.edge
         if edge.earlier in places and edge.later in places and edge.earlier != edge.later:
-            parts.append(_arrow(places[edge.earlier], places[edge.later], edge, number))
+            parts.append(linked.linked(_arrow(places[edge.earlier], places[edge.later], edge, number)))
     parts.append(f'<text class="axis" x="{_LEFT}" y="{height - 6}">{escape(axis)}</text></svg>')
     return "".join(parts)
 
@@ -149,20 +163,21 @@ def _arrow(earlier: _Span, later: _Span, edge: Edge, number: int) -> str:
         y = earlier.top + (_BAR if down else 0)
         v = later.top + (0 if down else _BAR)
         bend = (x + u) / 2 + (30 if u >= x else -30), (y + v) / 2
-    # labels of several edges stand at several places of their curves
-    t = (0.5, 0.36, 0.64)[number % 3]
+    # labels stand near where their edges begin: two that cross have theirs apart
+    t = (0.3, 0.3, 0.45)[number % 3]
     place = [(1 - t) ** 2 * a + 2 * t * (1 - t) * b + t**2 * c for a, b, c in ((x, bend[0], u), (y, bend[1], v))]
     label = edge.kind if edge.key is None else f"{edge.kind} {edge.key}"
     return (
         f'<g class="edge {edge.kind}"><title>{_text(edge.text)}</title>'
-        f'<path d="M{x:.1f} {y:.1f}Q{bend[0]:.1f} {bend[1]:.1f} {u:.1f} {v:.1f}" marker-end="url(#arrow)"/>'
+        f'<path d="M{x:.1f} {y:.1f}Q{bend[0]:.1f} {bend[1]:.1f} {u:.1f} {v:.1f}" marker-end="url(#arrow-timeline)"/>'
         f'<text x="{place[0]:.1f}" y="{place[1] + 4:.1f}">{_text(label, 32)}</text></g>'
     )
 
 
-def circle(chain: Sequence[Edge], colours: Mapping[TransactionId, int]) -> str:
-    """The transactions of a chain around a ring, and its edges with their kinds and rows; empty for fewer than two."""
-    names = list(dict.fromkeys(one for edge in chain for one in (edge.earlier, edge.later)))
+def circle(chain: Sequence[Linked], colours: Mapping[TransactionId, int], called: str = "circle") -> str:
+    """The transactions of a chain around a ring, and its edges with their kinds and rows; empty for fewer than two.
+    `called`: its id on the page."""
+    names = list(dict.fromkeys(end for one in chain for end in (one.edge.earlier, one.edge.later)))
     if len(names) < 2:
         return ""
     radius, width, height, bow = 112, 400, 330, 0.28
@@ -172,12 +187,14 @@ def circle(chain: Sequence[Edge], colours: Mapping[TransactionId, int]) -> str:
         width, height, bow = 480, 300, 0.36
     angle = {one: 2 * math.pi * place / len(names) - math.pi / 2 for place, one in enumerate(names)}
     at = {one: (width / 2 + radius * math.cos(a), height / 2 + radius * math.sin(a)) for one, a in angle.items()}
-    told = ", ".join(f"{name(edge.earlier)} {edge.kind} {name(edge.later)}" for edge in chain)
+    told = ", ".join(f"{name(one.edge.earlier)} {one.edge.kind} {name(one.edge.later)}" for one in chain)
     parts = [
-        f'<svg id="circle" viewBox="0 0 {width} {height}" role="img" aria-labelledby="circle-title">',
-        f'<title id="circle-title">Circle of dependencies: {_text(told)}</title>{_ARROW}',
+        f'<svg id="{called}" class="circle" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-labelledby="{called}-title">',
+        f'<title id="{called}-title">Circle of dependencies: {_text(told)}</title>{_arrowhead(called)}',
     ]
-    for edge in chain:
+    for linked in chain:
+        edge = linked.edge
         (x, y), (u, v) = at[edge.earlier], at[edge.later]
         length = math.hypot(u - x, v - y) or 1.0
         shift = bow * length
@@ -192,11 +209,12 @@ def circle(chain: Sequence[Edge], colours: Mapping[TransactionId, int]) -> str:
             side = f' class="{"from" if right else "to"}"'
             middle = middle[0] + (9 if right else -9), middle[1]
         key = "" if edge.key is None else f'<tspan x="{middle[0]:.1f}" dy="14">{_text(edge.key, 22)}</tspan>'
-        parts.append(
+        drawn = (
             f'<g class="edge {edge.kind}"><title>{_text(edge.text)}</title>'
-            f'<path d="M{x:.1f} {y:.1f}Q{a:.1f} {b:.1f} {u:.1f} {v:.1f}" marker-end="url(#arrow)"/>'
+            f'<path d="M{x:.1f} {y:.1f}Q{a:.1f} {b:.1f} {u:.1f} {v:.1f}" marker-end="url(#arrow-{called})"/>'
             f'<text{side} x="{middle[0]:.1f}" y="{middle[1]:.1f}">{escape(edge.kind)}{key}</text></g>'
         )
+        parts.append(linked.linked(drawn))
     for one, (x, y) in at.items():
         parts.append(f'<g class="node n{colours.get(one, 9)}"><circle cx="{x:.1f}" cy="{y:.1f}" r="{_LABEL - 4}"/>')
         parts.append(f'<text x="{x:.1f}" y="{y + 4:.1f}">{_text(name(one), 7)}</text></g>')
@@ -240,7 +258,9 @@ def _text(text: object, longest: int = 300) -> str:
     return escape(inert(text, longest))
 
 
-_ARROW = (
-    '<defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" '
-    'orient="auto-start-reverse"><path class="head" d="M0 0L10 5L0 10z"/></marker></defs>'
-)
+def _arrowhead(picture: str) -> str:
+    """The head of a picture's arrows."""
+    return (
+        f'<defs><marker id="arrow-{picture}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" '
+        'orient="auto-start-reverse"><path class="head" d="M0 0L10 5L0 10z"/></marker></defs>'
+    )

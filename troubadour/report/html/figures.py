@@ -5,11 +5,11 @@ Does not know how numbers are drawn.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from sql_semantics.patterns import pattern
+from sql_semantics.records import dataclass, field
 from troubadour.model.log import Transaction
 
 
@@ -33,7 +33,7 @@ BINS = 48
 """Bars of a plot."""
 SHAPES = 2000
 """Different statements that are counted; more are counted as others."""
-_LITERAL = re.compile(r"'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b")
+_LITERAL = pattern(r"'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b")
 _SAMPLES = 1 << 16
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import islice
@@ -17,12 +16,16 @@ from itertools import islice
 from jinja2 import Environment, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from sql_semantics.records import dataclass
+from troubadour.model.account import Edge
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.verdict import Status, Verdict
 from troubadour.report.account import lost_text
-from troubadour.report.html.drawing import bars, circle, timeline
+from troubadour.report.html.drawing import Linked, bars, circle, timeline
 from troubadour.report.html.figures import figures_of
 from troubadour.report.html.inert import inert
+from troubadour.report.html.stepping import MOST as STEPS
+from troubadour.report.html.stepping import Steps
 from troubadour.report.text import verdict_meaning, verdict_rows
 from troubadour.report.transactions import name, observed_text, parameters_text
 from troubadour.report.undecided import nearly, next_steps
@@ -36,7 +39,7 @@ _CORE = 12
 _STATEMENTS = 40
 COLOURS = 6
 """Transactions that are told apart by colour."""
-_KINDS = {
+KINDS = {
     "rw": "reads what the other overwrites later",
     "wr": "writes what the other reads",
     "ww": "writes what the other overwrites",
@@ -55,6 +58,8 @@ class _Line:
     parameters: str
     observed: str
     wrong: bool
+    anchor: str
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +72,27 @@ class _Shown:
     lines: list[_Line]
     more: int
     colour: int
+    anchor: str
+    link: Link | None
 
 
-def render_html(verdict: Verdict, log: Log) -> str:
-    """The whole page."""
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where a transaction stands: a file's line, as people read it and as a page links to it."""
+
+    text: str
+    target: str
+
+
+def shown_on_page(verdict: Verdict, log: Log) -> list[TransactionId]:
+    """The transactions whose statements are on the page."""
+    return [one.id for one in _members(_around(log, verdict, _core(verdict, log), _chained(verdict)), verdict, log)]
+
+
+def render_html(
+    verdict: Verdict, log: Log, steps: Steps | None = None, links: Mapping[TransactionId, Link] | None = None
+) -> str:
+    """The whole page; `steps`: the explanation step by step, `links`: where transactions stand in the log."""
     environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
     folder = files("troubadour.report.html")
     template = environment.from_string(folder.joinpath("report.html").read_text(encoding="utf-8"))
@@ -78,38 +100,45 @@ def render_html(verdict: Verdict, log: Log) -> str:
     account = verdict.account
     chain = account.chain if account is not None else ()
     core = _core(verdict, log)
-    shown = _around(log, verdict, core, [one for edge in chain for one in (edge.earlier, edge.later)])
+    shown = _around(log, verdict, core, _chained(verdict))
     figures = figures_of(log.transactions)
-    members = dict.fromkeys([one for edge in chain for one in (edge.earlier, edge.later)] + core)
+    members = dict.fromkeys(_chained(verdict) + core)
     colours = {one: number % COLOURS for number, one in enumerate(members)}
+    told = list(_members(shown, verdict, log))
+    anchors = {one.id: f"t{number}" for number, one in enumerate(told, 1)}
+    edges = [_edge(edge, anchors) for edge in chain]
     return template.render(
         title=inert(f"{verdict.status.value} at {verdict.isolation}" + (f": {account.title}" if account else "")),
         verdict=verdict,
         word=verdict.status.value,
         isolation=inert(verdict.isolation),
         account=account,
+        chain=edges,
+        steps=steps,
+        most_steps=STEPS,
+        anchors=anchors,
         next=next_steps(verdict, log) if account is None else account.next,
         lost=None if account is None or account.lost is None else lost_text(account.lost),
         heading=account.title if account else f"{verdict.status.value} at {inert(verdict.isolation)}",
         meaning=verdict_meaning(verdict),
         facts=[(label, inert(text)) for label, text in _facts(verdict)],
-        kinds=_KINDS,
+        kinds=KINDS,
         used=list(dict.fromkeys(edge.kind for edge in chain)),
         colours=colours,
         rows=[(label, inert(text)) for label, text in _rows(verdict, log)],
         inert=inert,
         name=name,
         # drawn by us, each text in it escaped there
-        timeline=Markup(timeline(shown, colours, chain)),
-        circle=Markup(circle(chain, colours)),
+        timeline=Markup(timeline(shown, colours, edges)),
+        circle=Markup(circle(edges, colours)),
         plots=[(plot, Markup(bars(plot))) for plot in figures.plots],
         figures=figures,
         sessions=sorted({inert(one.session, 60) for one in shown if one.session is not None}),
         transactions=[
-            _transaction(one, verdict, colours.get(one.id, 9), core[0] if core else None)
-            for one in _members(shown, core)
+            _transaction(one, verdict, colours.get(one.id, 9), core[0] if core else None, anchors[one.id], steps, links)
+            for one in told
         ],
-        more=max(0, len(core) - _CORE),
+        more=sum(one not in anchors for one in core),
         style=Markup(style),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -184,13 +213,42 @@ def _around(
     return sorted(found, key=lambda one: one.place)[:MOST]
 
 
-def _members(shown: Sequence[Transaction], core: Sequence[TransactionId]) -> Iterator[Transaction]:
-    kept = set(core[:_CORE])
-    return (one for one in shown if one.id in kept)
+def _chained(verdict: Verdict) -> list[TransactionId]:
+    """The transactions of the chain: an aborted one that was read is in no core."""
+    chain = () if verdict.account is None else verdict.account.chain
+    return list(dict.fromkeys(one for edge in chain for one in (edge.earlier, edge.later)))
 
 
-def _transaction(transaction: Transaction, verdict: Verdict, colour: int, blamed: TransactionId | None) -> _Shown:
+def _members(shown: Sequence[Transaction], verdict: Verdict, log: Log) -> Iterator[Transaction]:
+    kept = {*_chained(verdict), *_core(verdict, log)}
+    return islice((one for one in shown if one.id in kept), _CORE)
+
+
+def _edge(edge: Edge, anchors: Mapping[TransactionId, str]) -> Linked:
+    """An edge with the place of its statement on the page."""
+    reader = edge.earlier if edge.kind == "rw" else edge.later
+    if reader not in anchors:
+        return Linked(edge, None, "")
+    if edge.statement is None:
+        return Linked(edge, f"#{anchors[reader]}", inert(f"statements of {name(reader)}", 100))
+    at = f"#{anchors[reader]}-{edge.statement + 1}"
+    return Linked(edge, at, inert(f"statement {edge.statement + 1} of {name(reader)}", 100))
+
+
+def _transaction(
+    transaction: Transaction,
+    verdict: Verdict,
+    colour: int,
+    blamed: TransactionId | None,
+    anchor: str,
+    steps: Steps | None,
+    links: Mapping[TransactionId, Link] | None,
+) -> _Shown:
     account = verdict.account
+    marks: dict[int, list[str]] = {}
+    for identifier, number, text in () if steps is None else steps.marks:
+        if identifier == transaction.id:
+            marks.setdefault(number, []).append(text)
     wrong = account.difference if account is not None else None
     facts = [transaction.status]
     if transaction.session is not None:
@@ -206,9 +264,12 @@ def _transaction(transaction: Transaction, verdict: Verdict, colour: int, blamed
             inert(parameters_text(statement)),
             inert(observed_text(statement)),
             wrong is not None and (wrong.transaction, wrong.statement) == (transaction.id, number),
+            f"{anchor}-{number + 1}",
+            inert("; ".join(dict.fromkeys(marks.get(number, ())))),
         )
         for number, statement in enumerate(transaction.statements[:_STATEMENTS])
     ]
     failing = transaction.id == blamed
     more = max(0, len(transaction.statements) - _STATEMENTS)
-    return _Shown(inert(name(transaction.id), 80), inert(", ".join(facts)), failing, lines, more, colour)
+    link = None if links is None else links.get(transaction.id)
+    return _Shown(inert(name(transaction.id), 80), inert(", ".join(facts)), failing, lines, more, colour, anchor, link)

@@ -5,7 +5,6 @@ Does not know a format, nor what becomes of a log.
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -111,6 +110,8 @@ def as_logs(form: str | None, paths: Sequence[str]) -> Iterator[tuple[str, ...]]
         yield tuple(paths)
         return
     path = _only(paths)
+    import tempfile  # most logs are read where they stand
+
     with tempfile.TemporaryDirectory(prefix="troubadour-import-") as folder:
         out = Path(folder) / f"{path.name}.jsonl"
         with _refused(path):

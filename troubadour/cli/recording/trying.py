@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from troubadour.cli.audit import audit
-from troubadour.cli.common import CannotRecord, emit, unwinding_on_sigterm
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.common import CannotRecord, emit, unwinding_on_signals
 
 
 @click.command("try")
@@ -34,7 +34,7 @@ def try_(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         emit("Starting a PostgreSQL of its own ...")
-        with unwinding_on_sigterm(), EmbeddedPostgres() as server:
+        with unwinding_on_signals(), EmbeddedPostgres() as server:
             emit("Two clients pay 10.00 and 25.00 into an account with 100.00, at READ COMMITTED:\n")
             _record(server.dsn, weak, "READ COMMITTED")
             emit("\nThe same at REPEATABLE READ:\n")

@@ -12,9 +12,9 @@ import click
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.products import PRODUCTS
-from troubadour.cli.certify import certify
 from troubadour.cli.common import as_sql, brief, emit, library_of, load, load_either, opened, refuse, refuse_log, warn
-from troubadour.cli.importing import from_option, import_histories
+from troubadour.cli.logs.certify import certify
+from troubadour.cli.logs.importing import from_option, import_histories
 from troubadour.formats import write_log, write_objects
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,8 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.records import dataclass
+from troubadour.cli.auditing.streaming import Going, Streamed, as_stream
 from troubadour.cli.common import (
     FORM,
     Report,
@@ -33,9 +34,9 @@ from troubadour.cli.common import (
     timeout_option,
     warn,
 )
-from troubadour.cli.importing import as_logs, from_option
+from troubadour.cli.logs.importing import as_logs, from_option
 from troubadour.cli.supervision import Bounds, Work, supervise
-from troubadour.coverage.reduced import nothing_of
+from troubadour.formats.text import STDIN
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.bounds import OutOfTime
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from sql_semantics.library import SqlLibrary
     from troubadour.audit.driver import Options
+    from troubadour.audit.straight import Tried
     from troubadour.coverage.filtering import Filter
     from troubadour.model.objects import ObjectLog
 
@@ -202,6 +204,21 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     default=True,
     help="With H4: ask first whether every transaction read the newest state, in the order of the log.",
 )
+@click.option(
+    "--resume",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Note in this file, and in FILE.ids beside it, how far the audit is, and go on from there where another run "
+    "was ended; both vanish with the verdict. Only logs that are judged as they are read can be gone on with.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Judge the parts of a log between its checkpoints on so many processes.",
+)
 @from_option
 def audit(
     logs: tuple[str, ...],
@@ -235,6 +252,8 @@ def audit(
     concretization: bool,
     stronger_first: bool,
     straight: bool,
+    resume: Path | None,
+    jobs: int,
 ) -> None:
     """Audit a log of transactions: is what the clients saw possible?
 
@@ -258,6 +277,8 @@ def audit(
         refuse("--strongest asks many levels: give --report and --reproduce with one of them, --lattice draws all")
     if strongest and (witness is not None or certificate is not None):
         refuse("--strongest asks many levels: give --witness or --certificate with one of them")
+    if resume is not None:
+        _check_resume(resume, logs, witness)
     bounds = Bounds(timeout, memory)
     heuristics = (indexing, window or None, concretization, stronger_first, straight)
     color = colored()
@@ -266,8 +287,9 @@ def audit(
     judging = Judging(allowed, minimum, unobserved, ask_engine, ask_dsn, ties == "visible", gaps == "violation", chosen)
     shown = Shown(form, color, explain, quiet, stats, report, reproduce)
     request = Request(
-        logs, source, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
-    )
+        logs, source, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging,
+        Going(resume, jobs),
+    )  # fmt: skip
     if not bounds.given:
         sys.exit(request.audit(Work()))
     ended = supervise(request.audit, bounds)
@@ -341,6 +363,7 @@ class Request:
     account: Account
     survey: Survey
     judging: Judging
+    going: Going
 
     def audit(self, work: Work) -> int:
         """Read, decide, print; the exit status."""
@@ -349,12 +372,17 @@ class Request:
             with as_logs(self.source, self.logs) as logs:
                 if self.isolation is not None and self.isolation not in LEVELS:
                     refuse(f"--isolation: {unknown_level(self.isolation, load(logs).header.dialect)}")
-                found, log = self._read(logs)
+                streamed = self._as_stream(logs)
+                if streamed.verdict is None or streamed.log is None:
+                    found, log = self._read(logs)
+                else:
+                    found, log = None, streamed.log
             told |= _told_of(log)
             work.tell(json.dumps(told).encode())
             if self.survey.wanted:
                 return self._tell_levels(log, found)
-            verdict = self._decide_objects(found, self.isolation) or self._decide(log)
+            verdict = streamed.verdict or self._decide_objects(found, self.isolation)
+            verdict = verdict or self._decide(log, streamed.tried)
             if found is not None:
                 verdict = self._with_violations(found, verdict)
             if self.judging.asks and verdict.claim is not None:
@@ -374,10 +402,28 @@ class Request:
             work.lift()
             return self.stopped("not modelled: something that is nested too deeply", told)
         work.lift()
-        self._write_report(verdict, log)
+        self._write_report(verdict, log, found)
         self._write_reproduction(verdict, log)
         self._print(verdict, log)
+        streamed.finished()
         return EXIT[verdict.status]
+
+    def _as_stream(self, logs: Sequence[str]) -> Streamed:
+        """What becomes of the log where it is read once; nothing where more is asked of it."""
+        more = self.shown.report is not None or self.account.certificate is not None or self.judging.chosen is not None
+        plain = self.heuristics[3] and self.heuristics[4] and self.order == "search" and self.max_staleness is None
+        if more or not plain or self.survey.wanted or self.source is not None or len(logs) != 1:
+            if self.going.resume is not None:
+                warn("--resume: no step of this audit can be resumed: where it is ended, it begins anew")
+            if self.going.jobs > 1:
+                warn("--jobs: one process judges all: a log that is held is not cut")
+            return Streamed()
+        going = self.going
+        if going.jobs > 1 and self.bounds.memory is not None:
+            warn("--jobs: one process judges all: that of several is not held to --memory")
+            going = Going(going.resume)
+        with progress_bar(quiet=self.shown.quiet) as report:
+            return as_stream(logs[0], self.isolation, self._options, going, report, stats=self.shown.stats)
 
     def _with_levels(self, verdict: Verdict, log: Log) -> Verdict:
         """An undecided verdict with what other levels come to."""
@@ -386,7 +432,7 @@ class Request:
         from dataclasses import replace
 
         from troubadour.audit.driver import audit as decide
-        from troubadour.cli.other_levels import decided_elsewhere
+        from troubadour.cli.auditing.other_levels import decided_elsewhere
         from troubadour.problem.budget import AT_ONCE
 
         options = replace(self._options(), accounts=False, notes_product=False, parts=False, effort=AT_ONCE)
@@ -480,13 +526,24 @@ class Request:
             text = render_text(verdict, log, color=self.shown.color, explain=self.shown.explain)
             emit(text, styled=self.shown.color)
 
-    def _write_report(self, verdict: Verdict, log: Log) -> None:
+    def _write_report(self, verdict: Verdict, log: Log, objects: ObjectLog | None = None) -> None:
         if self.shown.report is None:
             return
-        from troubadour.report.html.page import render_html
+        from troubadour.report.html.page import render_html, shown_on_page
+        from troubadour.report.html.places import links_to
+        from troubadour.report.html.stepping import steps_of
 
+        paths = self.logs if self.source is None else ()
+        shown = shown_on_page(verdict, log)
+        links = links_to(paths, shown, self.shown.report)
+        steps = steps_of(verdict, log)
+        if objects is not None:
+            from troubadour.report.operations import in_operations
+
+            log = in_operations(log, objects, set(shown))
+        page = render_html(verdict, log, steps, links)
         try:
-            self.shown.report.write_text(render_html(verdict, log), encoding="utf-8", errors="backslashreplace")
+            self.shown.report.write_text(page, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             refuse(f"--report: {self.shown.report}: {error.strerror}")
 
@@ -530,7 +587,7 @@ class Request:
             refuse(f"--reproduce: {error.filename}: {error.strerror}")
 
     def _write_witness(self, verdict: Verdict) -> None:
-        from troubadour.replay import WitnessError, write_witness
+        from troubadour.replay.witness.file import WitnessError, write_witness
 
         if self.witness is not None and verdict.witness is not None:
             try:
@@ -539,7 +596,7 @@ class Request:
                 refuse(str(error))
 
     def _tell_levels(self, log: Log, found: ObjectLog | None) -> int:
-        from troubadour.cli.strongest import tell_levels
+        from troubadour.cli.auditing.strongest import tell_levels
 
         first = partial(self._decide_objects, found)
         return tell_levels(log, self.logs, self._options(), self.shown.form, self.survey.lattice, first)
@@ -562,16 +619,20 @@ class Request:
             accounts=not self.survey.wanted,
         )
 
-    def _decide(self, log: Log) -> Verdict:
+    def _decide(self, log: Log, tried: Tried | None) -> Verdict:
+        from dataclasses import replace
+
         from troubadour.audit.driver import stats_of
 
-        options = self._options()
+        options = replace(self._options(), tried=tried)
         try:
             with progress_bar(quiet=self.shown.quiet) as report:
                 verdict = self._decided(log, options, report)
         except LogError as error:
             refuse_log(error, self.logs)
         except Unsupported as error:
+            from troubadour.coverage.reduced import nothing_of
+
             _check_levels(log, options.isolation, self.logs)
             verdict = self._undecided(
                 f"not modelled: {error.construct}", _told_of(log), coverage=nothing_of(log, error.construct)
@@ -611,6 +672,18 @@ class Request:
             seconds=seconds,
             coverage=coverage,
         )
+
+
+def _check_resume(resume: Path, logs: Sequence[str], witness: Path | None) -> None:
+    """Ends with exit status 2 where a file that it writes is one that is read or written otherwise."""
+    from troubadour.audit.streamed.state import files_of
+
+    others = [Path(path) for path in logs if path != STDIN] + ([] if witness is None else [witness])
+    for own in files_of(resume):
+        if any(one == own or (one.exists() and own.exists() and one.samefile(own)) for one in others):
+            refuse(f"--resume: {own} is the log, or the witness")
+    if not resume.parent.is_dir():
+        refuse(f"--resume: {resume.parent}: no such folder")
 
 
 def _filter(logs: tuple[str, ...], filters: tuple[str, ...]) -> tuple[tuple[str, ...], Filter | None]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from troubadour.cli.common import CannotRecord
-from troubadour.cli.simulated import objects_options
+from troubadour.cli.recording.simulated import objects_options
 from troubadour.cli.supervision import ended_by_signals
 from troubadour.model.visible import one_line
 

@@ -10,15 +10,15 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from troubadour.cli.common import CannotRecord, unwinding_on_sigterm
-from troubadour.cli.objects import objects
-from troubadour.cli.simulated import simulated
+from sql_semantics.records import dataclass
+from troubadour.cli.common import CannotRecord, unwinding_on_signals
+from troubadour.cli.recording.objects import objects
+from troubadour.cli.recording.simulated import simulated
 from troubadour.model.visible import visible
 
 if TYPE_CHECKING:
@@ -272,8 +272,8 @@ def _size(name: str, default: int, what: str, least: int = 1) -> Callable[[Any],
     type=click.Choice(["single-statement", "read-then-write", "procedures"]),
     default="single-statement",
     show_default=True,
-    help="Who computes new balances: the server (UPDATE ... SET balance = balance - $1), the client from what it "
-    "read (which loses updates at read-committed), or stored procedures.",
+    help="Where new balances are computed: by the server (UPDATE ... SET balance = balance - $1), by the "
+    "client from what it read (which loses updates at read-committed), or by stored procedures.",
 )
 @click.option("--read-only", type=PERCENT, default=20, show_default=True, help="Percentage of balance checks.")
 @click.option(
@@ -404,7 +404,7 @@ def _server(run: Run) -> Iterator[str]:
         return
     if run.dialect == "mysql" and (reason := missing()) is not None:
         raise CannotRecord(reason)
-    with unwinding_on_sigterm(), PrivateMariaDB() if run.dialect == "mysql" else _postgres(run) as server:
+    with unwinding_on_signals(), PrivateMariaDB() if run.dialect == "mysql" else _postgres(run) as server:
         yield server.dsn
 
 

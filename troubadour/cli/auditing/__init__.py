@@ -1,0 +1,1 @@
+"""``troubadour audit`` and what it alone asks for: logs read once, every level, other levels."""

@@ -1,0 +1,1 @@
+"""``troubadour log``: begin, look at, mend, import and certify logs."""

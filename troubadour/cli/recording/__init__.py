@@ -1,0 +1,1 @@
+"""``troubadour record`` and ``troubadour try``: workloads on databases, real and in memory."""
