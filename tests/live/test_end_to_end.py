@@ -19,7 +19,7 @@ from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
 from troubadour.record import Recorder, Tally, Workload, connect, load, run
-from troubadour.replay import check
+from troubadour.replay.checker import check
 from troubadour.workloads.bank import Bank, Variant
 
 SEED = 31_415

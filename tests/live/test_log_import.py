@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.live.audited import done
-from troubadour.cli.log import log
+from troubadour.cli.logs.log import log
 from troubadour.model.log import LogError
 from troubadour.record import EmbeddedPostgres
 from troubadour.tools.server_log import FIELDS, transactions

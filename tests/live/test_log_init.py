@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.live.audited import done
-from troubadour.cli.log import log
+from troubadour.cli.logs.log import log
 from troubadour.formats import read_log
 from troubadour.record import recorder
 

@@ -19,7 +19,7 @@ from troubadour.coverage.library import library_of as library
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status, Verdict
 from troubadour.record import record_run
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 SECONDS = 30.0
 BRIEFLY = 4.0

@@ -189,6 +189,26 @@ CONVERSATION: list[tuple[bytes, int]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_preparing_takes_the_snapshot_of_a_transaction(dsn: str, tmp_path: Path, level: str) -> None:
+    log = tmp_path / "log.jsonl"
+    with proxied(dsn, log) as through:
+        reader, writer = Wire(through), Wire(through)
+        reader.say(query(f"BEGIN ISOLATION LEVEL {level}"))
+        reader.say(parse("SELECT balance FROM accounts WHERE id = 1", "s") + SYNC)
+        writer.say(query(UPDATE))
+        old = reader.say(bind(name="s") + execute() + SYNC)
+        reader.say(query("COMMIT"))
+        new = reader.say(bind(name="s") + execute() + SYNC)
+        reader.close()
+        writer.close()
+    assert old[:-1] != new[:-1]  # but for the last byte, which says whether a transaction is open
+    update, prepared, after = sorted(done(log).transactions, key=lambda one: (one.session != "c2", one.commit is None))
+    (first,), (second,) = prepared.statements, after.statements
+    assert update.returned is not None and first.invoked is not None and second.invoked is not None
+    assert first.invoked < update.returned < second.invoked
+
+
 def _conversation(dsn: str) -> list[bytes]:
     wire = Wire(dsn)
     answers = [wire.say(*turn) for turn in CONVERSATION]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from troubadour.cli.audit import audit
-from troubadour.cli.record import record
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.recording.record import record
 
 
 def run(*arguments: str) -> tuple[int, str]:

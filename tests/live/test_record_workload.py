@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.live.recorded import read
-from troubadour.cli.record import record
+from troubadour.cli.recording.record import record
 from troubadour.record import Answer
 from troubadour.workloads.bank import Bank, Variant
 

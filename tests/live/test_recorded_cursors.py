@@ -107,16 +107,24 @@ def test_asynchronous_cursors(dsn: str, tmp_path: Path) -> None:
 
 def test_pipelines_are_sent_one_by_one(dsn: str, tmp_path: Path) -> None:
     with recorder.connect(dsn, log=tmp_path / "log.jsonl", autocommit=True) as connection:
-        with pytest.raises(NotRecorded, match="pipelines"), connection.pipeline():
-            connection.execute("UPDATE accounts SET balance = 0")
+        with connection.pipeline() as pipeline:
+            connection.execute("UPDATE accounts SET balance = 1 WHERE id = 1")
+            connection.execute("UPDATE accounts SET balance = 2 WHERE id = 2")
+            pipeline.sync()
+            connection.execute("UPDATE accounts SET balance = 3 WHERE id = 1")
+        with pytest.raises(psycopg.errors.UniqueViolation), connection.pipeline():  # noqa: PT012  sent at its end
+            connection.execute("UPDATE accounts SET balance = 4 WHERE id = 1")
+            connection.execute("INSERT INTO accounts SELECT * FROM accounts WHERE id = 1")
         with connection.pipeline() as pipeline, connection.transaction():
             connection.execute("UPDATE accounts SET balance = 5 WHERE id = 1")
             pipeline.sync()
             connection.execute("UPDATE accounts SET balance = 6 WHERE id = 2")
         connection.execute("SELECT 1")
     transactions = done(tmp_path / "log.jsonl").transactions
-    assert [len(one.statements) for one in transactions] == [2, 1]
-    assert all(statement.affected == 1 for statement in transactions[0].statements)
+    assert [(len(one.statements), one.status) for one in transactions] == [
+        (2, "committed"), (1, "committed"), (2, "aborted"), (2, "committed"), (1, "committed"),
+    ]  # fmt: skip
+    assert all(statement.affected == 1 for statement in transactions[3].statements)
 
 
 def test_pipelines_that_are_awaited(dsn: str, tmp_path: Path) -> None:

@@ -103,6 +103,32 @@ def test_sqlite_with_classes_and_converters(tmp_path: Path) -> None:
     assert len([t for t in found.transactions if t.status == "committed"]) == 5
 
 
+def test_sqlite_with_a_connection_that_makes_its_cursors(tmp_path: Path) -> None:
+    path = shop(tmp_path)
+
+    class Cursor(sqlite3.Cursor):
+        pass
+
+    class Own(sqlite3.Connection):
+        def cursor(self, *, row_factory: object = None) -> Cursor:  # type: ignore[override]  # as Tryton has it
+            found = super().cursor(Cursor)
+            found.row_factory = row_factory
+            return found
+
+    recorder.everything(tmp_path / "run-{database}.jsonl")
+    connection = sqlite3.connect(path, factory=Own)
+    cursor = connection.cursor(row_factory=lambda cursor, row: row[0])
+    assert isinstance(cursor, Cursor)
+    cursor.execute("UPDATE accounts SET balance = 7 WHERE id = 1")
+    connection.commit()
+    assert cursor.execute("SELECT balance FROM accounts ORDER BY id").fetchall() == [7, 100]
+    connection.execute("DELETE FROM accounts WHERE id = 2")
+    connection.commit()
+    connection.close()
+    found = done(tmp_path / "run-shop.jsonl")
+    assert [t.statements[0].sql.split()[0] for t in found.transactions] == ["UPDATE", "SELECT", "DELETE"]
+
+
 def test_what_converters_make_is_logged_as_it_is_stored(tmp_path: Path) -> None:
     path = str(tmp_path / "dates.db")
     with sqlite3.connect(path) as setup:

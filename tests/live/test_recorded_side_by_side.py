@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.live.audited import done
-from troubadour.cli.log import log
+from troubadour.cli.logs.log import log
 from troubadour.formats import read_log
 from troubadour.record import recorder
 

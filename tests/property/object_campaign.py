@@ -20,7 +20,7 @@ from troubadour.formats.objects.expand import expanded
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 from troubadour.oracle.enumerate import BudgetExceeded
-from troubadour.replay import check as check_sql
+from troubadour.replay.checker import check as check_sql
 from troubadour.replay.objects import check as check_columns
 
 MUTANTS = 4

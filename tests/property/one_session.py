@@ -24,7 +24,7 @@ from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
 from tests.differential.beside import doubled
 from tests.differential.comparison import only_way
-from tests.differential.generator import Generator
+from troubadour.hunt.generate.generator import Generator
 from troubadour.model.log import Header, Log, ObservedRows, Statement, Transaction
 
 COLLATIONS = {"postgres": "C", "mysql": "utf8mb4_bin"}

@@ -24,7 +24,7 @@ from troubadour.model.log import Log, LogError, Statement, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.oracle import OracleAnswer, explain
 from troubadour.problem.problem import Heuristics
-from troubadour.replay import check
+from troubadour.replay.checker import check
 from troubadour.replay.commit_tests.levels import is_judged, level_of
 
 MODELLED = tuple(name for name, level in ALL_LEVELS.items() if level.dialect in (None, "postgres"))

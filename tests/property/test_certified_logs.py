@@ -20,7 +20,8 @@ from troubadour.model.verdict import Status
 from troubadour.record.simulated import simulate
 from troubadour.record.simulated.certificate import certificate_of, serial_certificate_of
 from troubadour.record.simulated.faults import FAULTS
-from troubadour.replay import check, checker
+from troubadour.replay import checker
+from troubadour.replay.checker import check
 
 OF_FAULT = dict.fromkeys((*PLANTED, "missed-conflict"), "serializable")
 FAST, SLOW = range(2), range(40)

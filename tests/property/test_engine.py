@@ -35,7 +35,7 @@ from troubadour.order.linearization import Limits
 from troubadour.order.visibility import Unseen
 from troubadour.problem.problem import Problem
 from troubadour.proof.chains.order_chain import checked_chain
-from troubadour.replay import check
+from troubadour.replay.checker import check
 from troubadour.search.along import place_along, place_guided
 from troubadour.search.found import Found
 from troubadour.search.repair.placer import Frontier

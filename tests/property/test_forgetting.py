@@ -15,7 +15,9 @@ from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.witness import TransactionView, Witness
 from troubadour.record.simulated import simulate
-from troubadour.replay import Refusal, check, checker
+from troubadour.replay import checker
+from troubadour.replay.checker import check
+from troubadour.replay.refusal import Refusal
 from troubadour.workloads.mixed import Mixed
 
 LEVELS = (

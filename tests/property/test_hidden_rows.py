@@ -18,7 +18,7 @@ from troubadour.audit.driver import Options, audit
 from troubadour.model.log import InitialTable, Log
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 FAST, SLOW = range(7009, 7016), range(7000, 7440)
 """`make slow` has the second."""

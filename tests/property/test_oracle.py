@@ -15,7 +15,7 @@ from tests.property.random_statements import library
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, OracleAnswer, explain
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 WEAKER = (
     ("strict-serializable", "serializable"),

@@ -10,7 +10,7 @@ from tests.property.replicated_logs import replicated_log
 from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Status
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 KEPT = {
     "causal": (True, True),

@@ -25,13 +25,11 @@ from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statem
 from troubadour.model.verdict import Status, Verdict
 from troubadour.model.witness import TransactionView
 from troubadour.problem.problem import Heuristics
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 FAST, SLOW = range(95_000, 95_004), [range(start, start + 50) for start in range(96_000, 97_000, 50)]
 KINDS = ({}, {"wider": True}, {"savepoints": True}, {"mixed": True})
-GENERAL = tuple(
-    name for name, level in LEVELS.items() if level.dialect is None and not level.own_states and not level.ordered
-)
+GENERAL = tuple(name for name, level in LEVELS.items() if level.dialect is None and not level.ordered)
 
 
 def told(verdict: Verdict) -> tuple[object, ...]:

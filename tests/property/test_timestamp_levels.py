@@ -22,7 +22,7 @@ from troubadour.coverage.library import library_for
 from troubadour.formats.objects.expand import expanded
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
-from troubadour.replay import check as check_sql
+from troubadour.replay.checker import check as check_sql
 from troubadour.replay.objects import check as check_columns
 from troubadour.replay.objects.windows import explained
 from troubadour.timestamps.counted import doubt
@@ -89,6 +89,13 @@ def arrived(kind: str, seeds: Iterable[int], orders: int) -> int:
                 other.add(stamped(log, place))
                 if rng.random() < 0.5:
                     other.settle(rng.choice([one for one in (*log.starts, *log.commits) if one >= 0] or [0]), 0, store)
+                if rng.random() < 0.2:
+                    # another run goes on from what was kept
+                    store.keep(other.kept())
+                    records = other.records
+                    other = Ledger(other.types, other.names, partial(initial_of, log), rules)
+                    other.resume(store.kept(), store)
+                    assert other.records == records
             assert state(other) == state(whole), f"{kind} {seed} {places}"
             assert sorted(map(repr, other.breaches(99).first)) == sorted(map(repr, whole.breaches(99).first))
             store.close()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from troubadour.cli.audit import audit
-from troubadour.cli.log import log
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.logs.log import log
 from troubadour.formats import read_log
 from troubadour.record.core.frames import _HEAD, MARK
 from troubadour.record.core.journal import Journal

@@ -1,5 +1,5 @@
-"""Random logs with the database's timestamps before every judge, and in many orders of arrival. ``make agreement`` goes
-on where the last run ended. Does not know how any of them decides.
+"""Random logs with the database's timestamps before every judge, and in many orders of arrival. ``make
+timestamp-agreement`` goes on where the last run ended. Does not know how any of them decides.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tiny random logs of operations whose transactions have the database's timestamps: of snapshots as these say, some
-with ties, writes that change nothing, gaps in sessions, readers without timestamps, some of them spoilt. Seeded. Does
-not know which level a log is correct at.
+with ties, writes that change nothing, gaps in sessions, readers and unknown outcomes without timestamps, some of them
+spoilt. Seeded. Does not know which level a log is correct at.
 """
 
 from __future__ import annotations
@@ -58,6 +58,10 @@ def timestamped_log(kind: str, seed: int, *, least: int = 2, most: int = 5, ties
         if line["status"] == "committed" or (line["status"] == "unknown" and rng.random() < 0.5):
             committed.append((moment, own[number]))
         if not own[number] and rng.random() < 0.3:
+            for name in rng.choice((("commit",), ("start", "commit"))):
+                del line[name]
+        elif line["status"] == "unknown" and rng.random() < 0.5:
+            # the answer that tells them never came
             for name in rng.choice((("commit",), ("start", "commit"))):
                 del line[name]
         if number in sessions:

@@ -16,7 +16,8 @@ from troubadour.model.log import (
     Transaction,
 )
 from troubadour.model.witness import RowRead, TransactionView, Witness
-from troubadour.replay import Refusal, check
+from troubadour.replay.checker import check
+from troubadour.replay.refusal import Refusal
 
 ACCOUNTS = "CREATE TABLE accounts (id INT PRIMARY KEY, v INT NOT NULL, w INT UNIQUE)"
 ADD_1, ADD_2 = ("UPDATE accounts SET v = v + 1 WHERE id = 1", "UPDATE accounts SET v = v + 1 WHERE id = 2")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sql_semantics.frontend import bind, read_procedures, read_schema
+from sql_semantics.frontend import bind, read_schema
+from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import Outcome
 from sql_semantics.run import MemoryView, compile_statement

@@ -112,11 +112,65 @@ def test_text_and_files(run: Any, tmp_path: Path) -> None:
     assert names == ["G2-item.dot", "G2-item.svg", "G2-item.txt", "results.edn"]
     text = (tmp_path / "out" / "G2-item.txt").read_text()
     assert 't1 = r l("x") []; append l("y") 1' in text
-    assert text.rstrip().endswith("a contradiction!")
+    assert text.rstrip().endswith("a contradiction!\n  - its component has 2 transactions")
     edn = (tmp_path / "out" / "results.edn").read_text()
     assert edn.startswith("{:valid? false\n :anomaly-types [:G2-item]")
     assert ":not #{:repeatable-read}" in edn
     assert ElementTree.parse(tmp_path / "out" / "G2-item.svg").getroot().tag.endswith("svg")
+
+
+def test_components_and_answers_are_drawn(run: Any, tmp_path: Path) -> None:
+    texts = ["x+1", "x+2", "x=12", "x=21", "y= z+1", "z= y+2", "u= y+3 z=", "y=23 u+1"]
+    log = write(tmp_path, *lines_of(texts, times=False))
+    run("anomalies", log, "--expect", "serializable", "--out", str(tmp_path / "out"))
+    component = (tmp_path / "out" / "G2-item-component.dot").read_text()
+    assert {line for line in component.splitlines() if "->" in line} == {
+        '  "t5" -> "t6" [label="rw"];', '  "t6" -> "t5" [label="rw"];', '  "t6" -> "t7" [label="ww"];',
+        '  "t7" -> "t5" [label="rw"];',
+    }  # fmt: skip
+    assert "its component has 3 transactions" in (tmp_path / "out" / "G2-item.txt").read_text()
+    drawn = ElementTree.parse(tmp_path / "out" / "G2-item-component.svg").getroot()
+    assert sum(one.tag.endswith("circle") for one in drawn) == 3
+    rows = ElementTree.parse(tmp_path / "out" / "incompatible-order-reads.svg").getroot()
+    found = {(one.get("y"), one.text) for one in rows if one.tag.endswith("text")}
+    assert found >= {("44", "t3"), ("44", "1"), ("44", "2"), ("64", "t4"), ("64", "2"), ("64", "1")}
+    assert sum(one.get("fill") == "#c00" for one in rows) == 2
+
+
+def test_large_components_are_told_of_and_not_drawn(run: Any, tmp_path: Path) -> None:
+    # each reads what the next one appends to, the last what the first does
+    count = 1_100
+    lines: list[dict[str, Any]] = [{"format": "troubadour-log", "version": 1, "objects": {"l": "list"}}]
+    for number in range(count):
+        ops = [["r", "l", number, []], ["append", "l", (number + 1) % count, number]]
+        lines.append({"id": number, "status": "committed", "ops": ops})
+    run("anomalies", write(tmp_path, *lines), "--expect", "serializable", "--out", str(tmp_path / "out"))
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["G2-item.txt", "results.edn"]
+    assert (
+        "its component has 1,100 transactions, too many to be drawn" in (tmp_path / "out" / "G2-item.txt").read_text()
+    )
+
+
+def test_a_report_shows_operations(run: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    ended = run("audit", log_of(tmp_path, SKEW), "--isolation", "serializable", "--report", str(page))
+    assert ended.status == 1
+    shown = page.read_text()
+    assert "l &#34;x&#34; = []" in shown
+    assert "l &#34;y&#34; += 1" in shown
+    assert "UPDATE" not in shown
+    assert "SELECT" not in shown
+
+
+def test_what_was_there_at_first_need_not_be_known(run: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history.edn"
+    history.write_text(
+        "{:type :invoke, :f :read, :value nil, :process 0, :index 0, :time 1}\n"
+        "{:type :ok, :f :read, :value {0 -10, 1 20}, :process 0, :index 1, :time 2}\n"
+    )
+    ended = run("anomalies", "--from", "elle", str(history), "--expect", "strict-serializable")
+    assert ended.status == 0, ended.err
+    assert "none found" in ended.out
 
 
 def test_what_is_assumed_is_named(told: Told, tmp_path: Path) -> None:

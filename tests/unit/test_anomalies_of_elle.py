@@ -2,7 +2,8 @@
 anomalies, and which levels these rule out), in a notation of our own.
 
 A transaction is words: `x+1` appends 1 to list x, `x=12` reads the list [1, 2] there, `x=` an empty one; `x:1` writes 1
-to register x, `x?1` reads it, `x?` reads nothing. `@p` is its session; `!` it aborted, `~` its outcome is unknown.
+to register x, `x?1` reads it, `x?` reads nothing; `x<1` adds 1 to set x, `x{1` reads {1}; `x^1` adds 1 to counter x,
+`x#1` reads 1. `@p` is its session; `!` it aborted, `~` its outcome is unknown.
 Where `times` is set each begins after the one before it was over; where `stamps` is, by the database's timestamps.
 """
 
@@ -26,9 +27,17 @@ SEQUENTIAL, LINEARIZABLE = Assumption.SEQUENTIAL_KEYS, Assumption.LINEARIZABLE_K
 FOLLOWING = Assumption.WRITES_FOLLOW_READS
 
 
+_OBJECTS = {"l": "list", "r": "register", "s": "set", "c": "counter"}
+_OPERATIONS = {
+    "+": ("l", "append"), "=": ("l", "r"), ":": ("r", "w"), "?": ("r", "r"), "<": ("s", "add"), "{": ("s", "r"),
+    "^": ("c", "inc"), "#": ("c", "r"),
+}  # fmt: skip
+
+
 def lines_of(texts: list[str], *, times: bool, stamps: bool = False) -> list[dict[str, Any]]:
     """A log's lines for transactions in the notation above."""
-    objects = {"l": "list"} if any("+" in text or "=" in text for text in texts) else {"r": "register"}
+    used = {operation(word)[1] for text in texts for word in text.split() if word[0] not in "!~@"}
+    objects = {name: kind for name, kind in _OBJECTS.items() if name in used}
     lines: list[dict[str, Any]] = [{"format": "troubadour-log", "version": 1, "objects": objects}]
     for number, text in enumerate(texts):
         line: dict[str, Any] = {"id": f"t{number + 1}", "status": "committed", "ops": []}
@@ -51,18 +60,13 @@ def lines_of(texts: list[str], *, times: bool, stamps: bool = False) -> list[dic
 
 def operation(word: str) -> list[Any]:
     """One operation of the notation."""
-    found = re.fullmatch(r"(\w)([+=:?])(\w*)", word)
+    found = re.fullmatch(r"(\w)([+=:?<{^#])(-?\w*)", word)
     assert found is not None, word
     key, what, value = found.groups()
-    match what:
-        case "+":
-            return ["append", "l", key, int(value)]
-        case "=":
-            return ["r", "l", key, [int(digit) for digit in value]]
-        case ":":
-            return ["w", "r", key, int(value)]
-        case _:
-            return ["r", "r", key, int(value) if value else None]
+    name, kind = _OPERATIONS[what]
+    if kind == "r" and name in "ls":
+        return [kind, name, key, [int(digit) for digit in value]]
+    return [kind, name, key, int(value) if value else None]
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,11 @@ CASES = [
         "list G-nonadjacent and process", ["x= z=1 @0", "x+1 @1", "z= @1", "z+1 @2"], {"G-nonadjacent-process"},
         {"prefix"},
     ),
+    Case("list G-single of items", ["x+1 y+1", "x=1 y="], {"G-single"}, READ_ATOMIC_TOO),
+    Case(
+        "list G-nonadjacent of items", ["x+1 t+1", "x=1 y=", "y+1 z+2", "z=2 t="], {"G-nonadjacent"},
+        {"repeatable-read", "snapshot", "prefix"},
+    ),
     Case("list read of unknown outcome", ["x+2 ~", "x+1 y+1", "x=12 y=1"], set(), set()),
     # rw_register_test
     Case("register never written", ["x:1", "x?2"], {"garbage-read"}, {"PL-1", "read-uncommitted"}, times=True),
@@ -160,12 +169,28 @@ CASES = [
     ),
     Case("register G1a", ["x?1", "x:1 !"], {"G1a"}, {"read-committed"}),
     Case("register G1b", ["x:1 x:2", "x?1"], {"G1b"}, {"read-committed"}),
+    Case("register G1c", ["x:1 y?1", "y:1 x?1"], {"G1c"}, {"read-committed"}),
+    Case(
+        "register versions that contradict one another", ["x?1", "x?", "x?4 x:3", "x:4"],
+        {"garbage-read", "cyclic-versions", "G1c-realtime"}, {"PL-1", "read-uncommitted"}, times=True,
+        assumed=[FOLLOWING, LINEARIZABLE],
+    ),
     Case("register internal", ["x?1 x?2", "x:1", "x:2"], {"internal"}, {"read-atomic"}),
     Case("register initial state", ["x? y?1", "y:1 x:2"], {"G-single"}, READ_ATOMIC_TOO),
     Case("register writes follow reads", ["y?1 x:1 y:2", "x?1 y?1", "y:1"], {"G-single"}, READ_ATOMIC_TOO),
     Case(
         "register lost update", ["x:0", "x?0 x:1", "x?0 x:2"], {"lost-update", "G2-item"},
         {"cursor-stability", "update-atomic"},
+    ),
+    # section 5.2: transactions order versions, these order transactions, and so on
+    Case(
+        "register versions by their writers", ["x:1 y:1", "y?1 x:2 z:1", "z?1 x?1"], {"G-single"},
+        READ_ATOMIC_TOO, assumed=[FOLLOWING],
+    ),
+    Case("register versions by their writers, not assumed", ["x:1 y:1", "y?1 x:2 z:1", "z?1 x?1"], set(), set()),
+    Case(
+        "register versions through versions", ["x:1 y:1 @0", "y:2 x:2 z:1 @1", "y?1 @2", "y?2 @2", "z?1 x?1"],
+        {"G-single"}, READ_ATOMIC_TOO, assumed=[SEQUENTIAL, FOLLOWING],
     ),
     # the paper, section 7
     Case(
@@ -209,3 +234,68 @@ def test_names_and_levels(case: Case, tmp_path: Path) -> None:
     assert {one.name for one in found if one.assumed} <= case.names and any(one.assumed for one in found) == bool(
         case.assumed
     )
+
+
+def logged(folder: Path, kind: str, rows: list[dict[str, Any]]) -> ObjectLog:
+    """A log of one object, its transactions as they are given."""
+    lines = [{"format": "troubadour-log", "version": 1, "objects": {"o": kind}}]
+    lines += [{"id": f"t{number}", "status": "committed", **row} for number, row in enumerate(rows, 1)]
+    path = folder / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = read_either([path])
+    assert isinstance(found, ObjectLog)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("texts", "order", "name", "out"),
+    [
+        (["x? y:2", "x:3 y:4"], [2, 1], "G-single", {"consistent-view", "repeatable-read"}),
+        (["x:1 y:2 z:3", "x?1 y:5", "z?3 x:4", "z:7 y:8"], [1, 4, 2, 3], "G2-item", {"repeatable-read"}),
+    ],
+    ids=["G-single", "G2-item"],
+)
+def test_a_given_order_of_transactions(
+    texts: list[str], order: list[int], name: str, out: set[str], tmp_path: Path
+) -> None:
+    rows = [
+        {"ops": [[what, "o", *rest] for what, _, *rest in map(operation, text.split())], "start": 0, "commit": at}
+        for text, at in zip(texts, order, strict=True)
+    ]
+    log = logged(tmp_path, "register", rows)
+    assert not anomalies_of(log).anomalies
+    found = anomalies_of(log, [Assumption.COMMIT_ORDER]).anomalies
+    assert [one.name for one in found] == [name]
+    assert set(weakest(frozenset().union(*(one.rules_out for one in found)))) == out
+
+
+def test_reads_of_nothing_before_a_concurrent_write_are_no_circle(tmp_path: Path) -> None:
+    rows = [
+        {"ops": [["r", "o", 1, None]], "invoked": 3, "returned": 7},
+        {"ops": [["w", "o", 1, 4]], "invoked": 4, "returned": 8},
+        {"ops": [["r", "o", 1, 4]], "invoked": 9, "returned": 10},
+    ]
+    assert not anomalies_of(logged(tmp_path, "register", rows), [LINEARIZABLE]).anomalies
+
+
+def ring(count: int, noise: int) -> list[dict[str, Any]]:
+    """A circle with one anti-dependency through `count` transactions, and many with two, that are short."""
+    rows: list[list[list[Any]]] = []
+    for number in range(count):
+        other = {0: ["append", "o", "anti", 1], count - 1: ["r", "o", "anti", []]}
+        rows.append([["append", "o", "ring", number], other.get(number, ["append", "o", number, 0])])
+    rows.append([["r", "o", "ring", [*range(count)]]])
+    for number in range(1, count - 1):
+        rows += [[["append", "o", number, at]] for at in range(1, noise - 2)]
+        rows.append([["r", "o", number, [*range(noise - 2)]], ["r", "o", f"anti {number}", []]])
+        rows.append([["append", "o", f"anti {number}", 0], ["r", "o", "ring", []]])
+    return [{"ops": ops} for ops in rows]
+
+
+@pytest.mark.parametrize(
+    ("count", "noise"), [(60, 10), pytest.param(1_000, 30, marks=pytest.mark.slow)], ids=["small", "as Elle's"]
+)
+def test_a_long_circle_among_many_short_ones_is_found(count: int, noise: int, tmp_path: Path) -> None:
+    found = {one.name: one for one in anomalies_of(logged(tmp_path, "list", ring(count, noise))).anomalies}
+    assert len(found["G-single"].transactions) == count
+    assert "cycle-exists" not in found

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from troubadour.cli.audit import audit
-from troubadour.cli.log import log
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.logs.log import log
 from troubadour.formats import read_log
 
 CLIENTS = Path(__file__).parents[2] / "logs" / "clients"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from troubadour.cli.log import log
+from troubadour.cli.logs.log import log
 from troubadour.formats import read_log
 from troubadour.model.log import Log, Transaction
 from troubadour.tools.anonymize.domains import Domain, renamed

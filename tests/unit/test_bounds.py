@@ -21,7 +21,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.unit.commands import GOOD, HEADER, refused, write
-from troubadour.cli.audit import Request
+from troubadour.cli.auditing.audit import Request
 from troubadour.formats import read_log, text
 from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import LogError
@@ -141,7 +141,7 @@ def test_an_interrupt_ends_both_processes() -> None:
 
 def test_a_crash_is_undecided(tmp_path: Path) -> None:
     script = (
-        "import os, signal, troubadour.cli.audit as audit\n"
+        "import os, signal, troubadour.cli.auditing.audit as audit\n"
         "audit.load_either = lambda paths, **options: os.kill(os.getpid(), signal.SIGSEGV)\n"
         "from troubadour.cli.main import main\n"
         f"main(['audit', '--format', 'json', '--timeout', '60', {write(tmp_path, HEADER, GOOD)!r}])"
@@ -154,7 +154,7 @@ def test_a_crash_is_undecided(tmp_path: Path) -> None:
 def test_a_limit_that_is_reached_while_a_class_is_made(tmp_path: Path) -> None:
     """The interpreter puts an error of its own in the place of what is raised there."""
     script = (
-        "import time, troubadour.cli.audit as audit\n"
+        "import time, troubadour.cli.auditing.audit as audit\n"
         "class Slow:\n"
         "    def __set_name__(self, owner, name):\n"
         "        time.sleep(30)\n"

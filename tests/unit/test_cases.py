@@ -13,7 +13,7 @@ from troubadour.formats import read_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 CASES = list(all_cases())
 ROOT = Path(__file__).parents[2]

@@ -192,7 +192,7 @@ def test_an_unknown_refuses_what_it_cannot_answer() -> None:
 def test_everything_that_a_result_says_has_a_guarded_twin() -> None:
     concrete = {field.name for field in dataclasses.fields(ResultSet)}
     guarded = {field.name for field in dataclasses.fields(GuardedResult)}
-    assert guarded - concrete == {"guards", "present"}
+    assert guarded - concrete == {"guards", "present", "arranged"}
     # what rounds is refused, see below; what was locked is asked of concrete runs, by the search and by replay
     assert concrete - guarded == {"rounded", "locked"}, "guarded.merging must take care of the new field"
 

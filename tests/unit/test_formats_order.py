@@ -94,6 +94,8 @@ def test_the_rule_on_random_times(seed: int) -> None:
         times.clock.append(choose.randrange(2))
     alive = sorted(choose.sample(range(n), choose.randint(1, n)))
     order = hint_order(times, alive)
+    if len(alive) == n:
+        assert order == at_once(times)
     assert sorted(order) == alive
     at = {index: position for position, index in enumerate(order)}
     spine = [i for i in alive if times.commit[i] != MISSING]
@@ -110,3 +112,29 @@ def test_the_rule_on_random_times(seed: int) -> None:
         for other in set(alive) - set(spine):
             if mates and times.clock[other] == times.clock[index] and times.returned[other] < times.sent[index]:
                 assert at[other] < at[index]
+
+
+def at_once(times: Times) -> array[int]:
+    """The order of all transactions, as that of a long log is made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("troubadour.formats.order.LONG", 0)
+        return hint_order(times, range(len(times.commit)))
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_long_logs_are_ordered_as_short_ones(seed: int) -> None:
+    choose = random.Random(seed)
+    n = choose.randrange(1, 30)
+
+    def times_of(known: float, most: int) -> array[int]:
+        return array("q", [choose.randrange(most) if choose.random() < known else MISSING for _ in range(n)])
+
+    times = Times(
+        times_of(choose.choice([0, 0.5, 0.9]), choose.choice([4, 30])),
+        times_of(choose.choice([0, 0.8, 1]), 20),
+        times_of(choose.choice([0, 0.8, 1]), 20),
+        array("q", [choose.randrange(2) for _ in range(n)]),
+        array("q", [choose.randrange(-1, 3) for _ in range(n)]),
+        times_of(choose.choice([0, 0.5, 1]), 10),
+    )
+    assert hint_order(times, range(n)) == at_once(times)

@@ -46,12 +46,12 @@ def with_statement(**fields: object) -> dict[str, Any]:
 ROWS = {"columns": ["a"], "rows": [[1]]}
 
 HEADERS = {
-    "empty": (b"", "s1.jsonl:1: empty, without even a header"),
-    "blank": (b"\n \n", "s1.jsonl:1: empty, without even a header"),
+    "empty": (b"", "s1.jsonl:1: empty; line 1 must be the log's header"),
+    "blank": (b"\n \n", "s1.jsonl:1: empty; line 1 must be the log's header"),
     "no header": (dump(OK), "s1.jsonl:1: not a troubadour log"),
     "no object": (dump([1]), "s1.jsonl:1: not a troubadour log"),
-    "version": (dump({**HEADER, "version": 2}), "s1.jsonl:1: version 2 of the log format is not known"),
-    "version bool": (dump({**HEADER, "version": True}), "s1.jsonl:1: version True of the log format"),
+    "version": (dump({**HEADER, "version": 2}), "s1.jsonl:1: version: 2 is no version of the log format"),
+    "version bool": (dump({**HEADER, "version": True}), "s1.jsonl:1: version: True is no version"),
     "dialect": (
         dump({**HEADER, "dialect": "oracle"}),
         "s1.jsonl:1: dialect: 'oracle' is none of postgres, mysql, sqlite, duckdb",
@@ -185,7 +185,7 @@ ENTRIES: dict[str, tuple[object, str]] = {
     "nested params": (with_statement(params=[[[1]]]), S2 + "[1] is no value"),
     "named nested params": (with_statement(params={"a": {}}), S2 + "{} is no value"),
     "intent status": ({**OK, "kind": "intent"}, T1 + "an intent has status 'unknown', not 'committed'"),
-    "end count": ({"kind": "end", "transactions": 2}, AT + "the end counts 2 transactions, but there are 1"),
+    "end count": ({"kind": "end", "transactions": 2}, AT + "the end line counts 2 transactions, but the log has 1"),
     "end without count": ({"kind": "end"}, AT + "missing required field 'transactions'"),
     "late rows": ({"kind": "rows", "table": "t", "rows": [[1]]}, AT + "rows after the first transaction"),
 }

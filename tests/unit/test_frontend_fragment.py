@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
-from sql_semantics.frontend import ParamShape, bind, defines_table, read_procedures, read_schema
+from sql_semantics.frontend import ParamShape, bind, defines_table, read_schema
+from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect

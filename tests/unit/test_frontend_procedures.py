@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
-from sql_semantics.frontend import bind, read_procedures, read_schema
+from sql_semantics.frontend import bind, read_schema
+from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.ir.programs import Raise
 from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog

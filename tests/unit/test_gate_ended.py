@@ -28,9 +28,9 @@ time.sleep(300)
 
 GATE = f"""
 import sys
-import troubadour.gate.run as run
+import troubadour.gate.audits as audits
 from troubadour.cli.main import main
-run._COMMAND = [sys.executable, "-c", {AUDIT!r}]
+audits.COMMAND = [sys.executable, "-c", {AUDIT!r}]
 main(["gate", "--jobs", "2", sys.argv[1]])
 """
 

@@ -179,7 +179,7 @@ def test_unknowns_take_arithmetic_and_fold_by_their_hulls() -> None:
     [
         ("SELECT v / 2 FROM t", "the operator / of an unknown value"),
         ("SELECT ABS(v) FROM t", "the function abs of an unknown value"),
-        ("SELECT v FROM t ORDER BY v", "ORDER BY by an unknown value"),
+        ("SELECT DISTINCT v FROM t ORDER BY v", "ORDER BY by an unknown value"),
         ("SELECT v, COUNT(*) FROM t GROUP BY v", "GROUP BY by an unknown value"),
         ("SELECT DISTINCT v FROM t", "DISTINCT by an unknown value"),
         ("SELECT AVG(v) FROM t", "the aggregate avg of an unknown value"),
@@ -190,6 +190,16 @@ def test_unknowns_take_arithmetic_and_fold_by_their_hulls() -> None:
 def test_what_is_not_modelled_of_an_unknown_is_refused_by_name(sql: str, what: str) -> None:
     with pytest.raises(Unsupported, match=what):
         run(sql, database(row(TRUE, 1, unknown("x", Kind.INT, 0, 0, 9))))
+
+
+def test_an_answer_ordered_by_an_unknown_value_is_known_by_the_order_that_it_shows() -> None:
+    rows = database(row(TRUE, 1, unknown("x", Kind.INT, 0, 0, 9)), row(TRUE, 2, 5))
+    (shown,) = run("SELECT id, v FROM t ORDER BY v DESC, id", rows).results
+    assert shown.keys is None and shown.arranged is not None
+    assert shown.arranged([(1, 7), (2, 5)]) and shown.arranged([(1, 5), (2, 5)])
+    assert not shown.arranged([(2, 5), (1, 7)]) and not shown.arranged([(2, 5), (1, 5)])
+    (hidden,) = run("SELECT id FROM t ORDER BY v, id", rows).results
+    assert hidden.arranged is not None and hidden.arranged([(2,), (1,)])
 
 
 def test_cases_beyond_the_bound_become_terms_or_are_refused() -> None:

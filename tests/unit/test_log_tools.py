@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from troubadour.cli.audit import audit
-from troubadour.cli.log import log
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.logs.log import log
 from troubadour.formats import read_log
 
 RECORDED = Path(__file__).parents[2] / "logs" / "recorded"

@@ -37,6 +37,11 @@ def test_the_present_is_found_among_moments() -> None:
     assert abs(found[0] - START) < timedelta(milliseconds=50)
 
 
+def test_behind_what_the_rows_hold_where_no_answer_tells() -> None:
+    moment = moments_of([transaction(0, 5_000)], lambda: ["2020-01-01", None, "2999-01-01", 7])
+    assert moment(0) == datetime(2020, 1, 2, 1)
+
+
 def test_without_any_moment_the_order_is_kept() -> None:
     moment = moments_of([transaction(0, 1_000), transaction(1, 3_000)])
     assert moment(1) - moment(0) == timedelta(microseconds=2000)

@@ -220,7 +220,7 @@ def test_refused_beside_others(tmp_path: Path) -> None:
     message = refusal(tmp_path, dump(HEADER, OK), dump({**HEADER, "objects": {"kv": "list"}}, {**OK, "id": 2}))
     assert message == "s2.jsonl:1: objects differs from that of the first segment"
     message = refusal(tmp_path, dump(HEADER, OK, {"kind": "end", "transactions": 2}))
-    assert message == "s1.jsonl:3: the end counts 2 transactions, but there are 1"
+    assert message == "s1.jsonl:3: the end line counts 2 transactions, but the log has 1"
     sql = {"format": "troubadour-log", "version": 1, "dialect": "postgres", "schema": []}
     message = refusal(tmp_path, dump(sql, OK))
     assert message == "s1.jsonl:2: transaction 't1': operations, in a log whose header names no objects"
@@ -317,3 +317,29 @@ def test_writer_refuses_nonsense(tmp_path: Path) -> None:
     assert isinstance(log, ObjectLog) and log.ids == ["t1"]
     with pytest.raises(ValueError, match="header: "):
         LogWriter(tmp_path / "other.jsonl", {"objects": {"kv": "stack"}})
+
+
+@pytest.mark.parametrize("kind", ["register", "list", "set", "counter"])
+@pytest.mark.parametrize("seed", range(25))
+def test_logs_of_one_type_are_refused_either_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, seed: int
+) -> None:
+    choose = random.Random(seed)
+    change = {"register": "w", "list": "append", "set": "add", "counter": "inc"}[kind]
+    shown = {"register": [1, None, "x"], "list": [[], [1], ["x", 2]], "set": [[], [1]], "counter": [0, 5]}[kind]
+    some: list[Any] = [["r", "o", 1, value] for value in shown] + [[change, "o", "k", 3]]
+    for value in (7, None, "y", [1], [None], True, 1.5):
+        some += [["r", "o", 2, value], [change, "o", 2, value], ["w", "o", 2, value]]
+    lines = [{**OK, "id": at, "ops": [choose.choice(some[: choose.choice((4, 99))])]} for at in range(3)]
+    text = dump({**HEADER, "objects": {"o": kind}}, *lines)
+
+    def found() -> object:
+        try:
+            log = read(tmp_path, text)
+        except LogError as error:
+            return str(error)
+        return [operations(log, place) for place in range(len(log))]
+
+    fast = found()
+    monkeypatch.setattr(ObjectLogReader, "add_all", lambda self, batch, number, clock: None)
+    assert fast == found()

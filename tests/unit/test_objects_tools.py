@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from troubadour.cli.audit import audit
-from troubadour.cli.log import log as command
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.logs.log import log as command
 from troubadour.formats import read_either, read_log
 from troubadour.model.objects import ObjectLog
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from troubadour.cli.audit import audit
+from troubadour.cli.auditing.audit import audit
 from troubadour.cli.main import cli
 from troubadour.formats import read_either
 from troubadour.formats.entries import RawHeader, RawTransaction
@@ -93,7 +93,8 @@ FAULTS: dict[str, tuple[list[list[Any]], str]] = {
 def test_wrong_answers_are_refused(tmp_path: Path, name: str) -> None:
     ops, condition = FAULTS[name]
     status, text = by_time(tmp_path, write(tmp_path, *SKEW, (6, 7, ops)), "snapshot")
-    assert status == 1 and text.startswith(f"refused at transaction 't4': {condition}: ")
+    assert (status, text.partition(": ")[0]) == (1, "refused at transaction 't4'"), text
+    assert text.startswith(f"refused at transaction 't4': {condition}: ")
 
 
 @pytest.mark.parametrize(

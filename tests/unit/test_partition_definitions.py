@@ -46,6 +46,11 @@ def test_a_definition_of_a_partition_takes_the_table_out_of_use(own: str, part: 
         assert later == () or found["p3"]
 
 
+def test_a_partition_of_a_partition_that_is_not_read_takes_the_whole_table_out_of_use() -> None:
+    found = refused(*SCHEMA, "CREATE TABLE p12 PARTITION OF p1 (CONSTRAINT its_own CHECK (b > 9)) FOR VALUES IN (7)")
+    assert all(found[name] for name in ("p", "p1", "p2", "p11")), found
+
+
 @pytest.mark.parametrize("own", OWN)
 def test_read_strictly_it_is_not_modelled(own: str) -> None:
     with pytest.raises(Unsupported, match="a definition of the partition p2 by itself"):

@@ -52,7 +52,8 @@ def test_what_writes_nothing(sql: str) -> None:
         "INSERT INTO odd VALUES (1)",
         "INSERT INTO nowhere VALUES (1)",
         "INSERT INTO audit.kv VALUES (1)",
-        "CREATE FUNCTION g() RETURNS INT LANGUAGE sql AS 'SELECT 1'",
+        "CREATE FUNCTION lower(a INT) RETURNS INT LANGUAGE sql AS 'SELECT 1'",
+        "DROP FUNCTION mine() CASCADE",
         "TRUNCATE kv RESTART IDENTITY",
         "SOMETHING ELSE",
         "WITH x AS (INSERT INTO odd VALUES (1)) SELECT 1",
@@ -60,6 +61,14 @@ def test_what_writes_nothing(sql: str) -> None:
 )
 def test_what_may_write_anything(sql: str) -> None:
     assert LIBRARY.reach(sql).everything
+
+
+@pytest.mark.parametrize(
+    "sql", ["CREATE FUNCTION g() RETURNS INT LANGUAGE sql AS 'DELETE FROM kv'", "DROP FUNCTION mine()"]
+)
+def test_a_routine_that_is_defined_is_not_run(sql: str) -> None:
+    reach = LIBRARY.reach(sql)
+    assert (reach.writes, reach.defines) == (False, True)
 
 
 @pytest.mark.parametrize(

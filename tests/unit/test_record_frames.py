@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from troubadour.cli.audit import audit
-from troubadour.cli.log import log
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.logs.log import log
 from troubadour.formats import read_log
 from troubadour.record.core.frames import DEPTH, Frames, _decoded, frame
 from troubadour.record.core.journal import Journal

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from troubadour.cli.audit import audit
-from troubadour.cli.log import log as log_command
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.logs.log import log as log_command
 from troubadour.formats import read_log
 from troubadour.record import recorder
 from troubadour.record.core.appending import LOOKED

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from troubadour.cli.audit import audit
+from troubadour.cli.auditing.audit import audit
 from troubadour.formats import read_log
 from troubadour.record import recorder
 from troubadour.record.core.appending import AppendedFile

@@ -17,7 +17,8 @@ from troubadour.model.verdict import Verdict
 from troubadour.model.witness import Witness
 from troubadour.problem.budget import Budget
 from troubadour.problem.problem import Heuristics
-from troubadour.replay import Refusal, check
+from troubadour.replay.checker import check
+from troubadour.replay.refusal import Refusal
 
 TWO_WAYS = """
 # level: snapshot  expect: correct

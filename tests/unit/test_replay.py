@@ -20,7 +20,7 @@ from troubadour.model.log import (
     Statement,
 )
 from troubadour.model.witness import RowRead, StatementRead, TransactionView, Witness
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 
 def test_rmr() -> None:

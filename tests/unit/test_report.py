@@ -15,14 +15,17 @@ import pytest
 
 pytest.importorskip("jinja2", reason="--report needs Jinja2")
 
+from troubadour.audit.driver import Options, audit
+from troubadour.coverage.library import library_for
 from troubadour.formats import read_log
 from troubadour.model.account import Account, Edge
 from troubadour.model.log import Header, Log, Statement, Transaction
 from troubadour.model.verdict import Status, Verdict
-from troubadour.report.html.drawing import circle
+from troubadour.report.html.drawing import Linked, circle
 from troubadour.report.html.figures import duration, written
 from troubadour.report.html.inert import inert
 from troubadour.report.html.page import render_html
+from troubadour.report.html.stepping import RowStep, steps_of
 
 LOGS = Path(__file__).parents[2] / "logs" / "anomalies"
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'>"
@@ -103,8 +106,8 @@ def test_nothing_is_loaded() -> None:
     text = render_html(*hostile())
     page = Page(text)
     assert not any(key in attributes for _, attributes in page.elements for key in ("src", "srcset", "action"))
-    assert [one["href"] for one in page.named("a")] == ["#why"]
-    assert "url(" not in re.sub(r"url\(#arrow\)", "", text)
+    assert {(one["href"] or "")[0] for one in page.named("a")} == {"#"}
+    assert "url(" not in re.sub(r"url\(#arrow-\w+\)", "", text)
     (policy,) = [one["content"] for one in page.named("meta") if "http-equiv" in one]
     assert policy is not None
     assert policy.startswith("default-src 'none'")
@@ -116,7 +119,7 @@ def test_the_page_of_a_violation(run: Any, tmp_path: Path) -> None:
     ended = run("audit", "--isolation", "serializable", "--quiet", "--report", str(file), str(log))
     assert (ended.status, ended.out) == (1, "VIOLATION at serializable: write skew at transaction t2\n")
     page = Page(file.read_text(encoding="utf-8"))
-    for words in ("write skew", "t2 comes before t1", "t1 comes before t2", "Rows before and after", "kv(k='x')"):
+    for words in ("write skew", "t2 comes before t1", "t1 comes before t2", "Step by step", "kv(k='x')"):
         assert words in page.text
     pictures = [one for one in page.named("svg") if one.get("id")]
     assert {one["id"] for one in pictures} == {"timeline", "circle"}
@@ -132,6 +135,100 @@ def test_the_page_of_a_correct_log(run: Any, tmp_path: Path) -> None:
     page = Page(file.read_text(encoding="utf-8"))
     assert "CORRECT" in page.text
     assert not [one for one in page.named("svg") if one.get("id") == "circle"]
+
+
+def shown(run: Any, tmp_path: Path, *options: str, log: str) -> Page:
+    """The page of an audit of a log that stands beside it."""
+    shutil.copy(LOGS / log, tmp_path / log)
+    file = tmp_path / "report.html"
+    run("audit", *options, "--quiet", "--report", str(file), str(tmp_path / log))
+    return Page(file.read_text(encoding="utf-8"))
+
+
+def identified(page: Page) -> set[str]:
+    """The ids of a page, each of which stands once."""
+    ids = [attributes["id"] or "" for _, attributes in page.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    return set(ids)
+
+
+@pytest.mark.parametrize(
+    ("log", "level", "steps"),
+    [("write-skew", "serializable", 2), ("write-skew", "snapshot", 2), ("long-fork", "snapshot", 4),
+     ("intermediate-read", "postgres:read-committed", 3), ("garbage-read", "serializable", 0)],
+)  # fmt: skip
+def test_an_explanation_is_shown_step_by_step(run: Any, tmp_path: Path, log: str, level: str, steps: int) -> None:
+    page = shown(run, tmp_path, "--isolation", level, log=f"{log}.jsonl")
+    ids = identified(page)
+    assert {one for one in ids if one.startswith("step-")} == {f"step-{n}" for n in range(1, steps + 1)}
+    inside = {one["href"] for one in page.named("a") if (one["href"] or "").startswith("#")}
+    assert {f"#{one}" for one in ids} >= inside
+    # without scripts, each step leads to the next
+    assert inside >= {f"#step-{n}" for n in range(1, steps + 1) if steps > 1}
+
+
+def test_a_step_has_the_rows_as_seen_before_and_after(tmp_path: Path) -> None:
+    log = read_log([LOGS / "lost-update.jsonl"])
+    verdict = audit(*library_for(log, "snapshot"), Options("snapshot", accounts=True))
+    found = steps_of(verdict, log)
+    assert found is not None
+    assert [(one.transaction, one.sees, one.rows) for one in found.steps] == [
+        ("t1", "sees the initial state", (RowStep("kv(k='x')", "v=0", "v=0", "v=10"),)),
+        ("t2", "sees the initial state", (RowStep("kv(k='x')", "v=0", "v=10", "v=20"),)),
+    ]
+    assert [(row.changed, row.stale) for one in found.steps for row in one.rows] == [(True, False), (True, True)]
+
+
+@pytest.mark.parametrize(
+    ("log", "marks"),
+    [("intermediate-read", ["t2 read what this wrote", "wrote over what t2 read"]),
+     ("aborted-read", ["t2 read what this wrote"])],
+)  # fmt: skip
+def test_what_was_read_too_early_is_shown_with_its_writer(run: Any, tmp_path: Path, log: str, marks: list[str]) -> None:
+    """The writer's statements are on the page, the one that was read and the one that wrote over it are marked."""
+    page = shown(run, tmp_path, "--isolation", "postgres:read-committed", log=f"{log}.jsonl")
+    assert {"t1", "t1-1", "t2", "t2-1"} <= identified(page)
+    at = [page.text.index(mark) for mark in marks]
+    assert at == sorted(at)
+
+
+def test_edges_and_statements_lead_to_their_places(run: Any, tmp_path: Path) -> None:
+    """An edge, in the chain and in both pictures, to its statement; a transaction to its line in the log."""
+    page = shown(run, tmp_path, "--isolation", "serializable", log="write-skew.jsonl")
+    leads = [one["href"] for one in page.named("a")]
+    assert (leads.count("#t1-1"), leads.count("#t2-1")) == (3, 3)
+    lines = {one for one in leads if one is not None and one.startswith("./")}
+    assert lines == {"./write-skew.jsonl#L2", "./write-skew.jsonl#L3"}
+    content = (tmp_path / "write-skew.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(content[line - 1])["id"] for line in (2, 3)] == ["t1", "t2"]
+
+
+def test_all_findings_are_on_one_page(run: Any, tmp_path: Path) -> None:
+    log, file = tmp_path / "run.jsonl", tmp_path / "all.html"
+    header = {"format": "troubadour-log", "version": 1, "isolation": "snapshot", "objects": {"kv": "register"}}
+    lines: list[dict[str, Any]] = [header]
+    for key in (1, 2):  # a lost update, and a write skew beside it
+        lines += [
+            {"id": f"{EVIL}{key}", "status": "committed", "ops": [["r", "kv", key, None], ["w", "kv", key, 1]]},
+            {"id": f"b{key}", "status": "committed", "ops": [["r", "kv", key, None], ["w", "kv", key, 2]]},
+        ]
+    lines += [
+        {"id": "c", "status": "committed", "ops": [["r", "kv", 3, None], ["w", "kv", 4, 1]]},
+        {"id": "d", "status": "committed", "ops": [["r", "kv", 4, None], ["w", "kv", 3, 1]]},
+    ]
+    log.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    ended = run("anomalies", str(log), "--report", str(file), "--format", "json")
+    assert ended.status == 1
+    found = ended.json["anomalies"]
+    page = Page(file.read_text(encoding="utf-8"))
+    assert len(found) > 1
+    ids = identified(page)
+    assert {f"a{number}" for number in range(1, len(found) + 1)} <= ids
+    assert all(one["name"] in page.text and one["transactions"][0] in page.text for one in found)
+    leads = {one["href"] or "" for one in page.named("a")}
+    assert {one for one in leads if one.startswith("#")} <= {f"#{one}" for one in ids}
+    assert {one for one in leads if not one.startswith("#")} <= {f"./run.jsonl#L{line}" for line in range(2, 8)}
+    assert (page.named("script"), page.named("img")) == ([], [])
 
 
 def test_of_many_transactions_some_are_shown_and_all_are_counted() -> None:
@@ -232,6 +329,32 @@ def test_the_page_is_read_without_scripts(run: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_one_step_is_shown_at_a_time_where_there_are_scripts(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    run("audit", "--isolation", "snapshot", "--report", str(file), str(LOGS / "long-fork.jsonl"))
+    shown = chromium("--dump-dom", f"{file.as_uri()}#step-3")
+    assert re.findall(r'<li class="step now" id="(step-\d)"', shown) == ["step-3"]
+    assert ">step 3 of 4<" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("keys", "step"), [("n", 2), ("nn", 3), ("nnnnn", 4), ("np", 1), ("p", 1), (">><", 2)])
+def test_keys_go_from_step_to_step(run: Any, tmp_path: Path, keys: str, step: int) -> None:
+    """As pressed on the page: the policy of the page would not let a test's script run."""
+    file = tmp_path / "report.html"
+    run("audit", "--isolation", "snapshot", "--report", str(file), str(LOGS / "long-fork.jsonl"))
+    text, count = re.subn(r"<meta http-equiv[^>]*>", "", file.read_text(encoding="utf-8"))
+    assert count == 1
+    names = {"<": "ArrowLeft", ">": "ArrowRight"}
+    pressed = json.dumps([names.get(key, key) for key in keys])
+    event = "new KeyboardEvent('keydown', {key, bubbles: true})"
+    press = f"for (const key of {pressed}) document.body.dispatchEvent({event})"
+    file.write_text(text.replace("</body>", f"<script>{press}</script></body>"), encoding="utf-8")
+    shown = chromium("--dump-dom", file.as_uri())
+    assert re.findall(r'<li class="step now" id="step-(\d)"', shown) == [str(step)]
+
+
+@pytest.mark.slow
 def test_a_browser_shows_it_and_runs_nothing_else(tmp_path: Path) -> None:
     browser = shutil.which("chromium")
     if browser is None:
@@ -311,9 +434,9 @@ def test_times_are_written_as_people_do(microseconds: float, shown: str) -> None
 def test_labels_of_two_do_not_overlap() -> None:
     """The two labels of a circle of two stand on either side of its axis."""
     edges = [Edge("rw", one, other, "told", key="accounts(id=123456)") for one, other in (("t1", "t2"), ("t2", "t1"))]
-    drawn = circle(edges, {"t1": 0, "t2": 1})
+    drawn = circle([Linked(edge, None, "") for edge in edges], {"t1": 0, "t2": 1})
     width, *_ = re.findall(r'viewBox="0 0 (\d+)', drawn)
     labels = {side: float(x) for side, x in re.findall(r'<text class="(\w+)" x="([\d.]+)"', drawn)}
     assert labels["to"] < int(width) / 2 < labels["from"]
-    assert labels["from"] + 19 * 7.2 < int(width)
-    assert labels["to"] - 19 * 7.2 > 0
+    assert labels["from"] + 19 * 8.2 < int(width)
+    assert labels["to"] - 19 * 8.2 > 0

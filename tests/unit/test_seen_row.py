@@ -25,7 +25,7 @@ from troubadour.problem.problem import Problem
 from troubadour.proof.cores.seen_row import clash_of, explained_but_for
 from troubadour.proof.cores.spared import executions
 from troubadour.proof.cores.sums_core import writers_of_row
-from troubadour.replay import check
+from troubadour.replay.checker import check
 from troubadour.search.found import Found
 from troubadour.search.inference.values.reachable_numbers import numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey, Unreachable

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.told.remarks import with_remarks
-from troubadour.cli.audit import audit as audit_command
-from troubadour.cli.log import log as log_command
+from troubadour.cli.auditing.audit import audit as audit_command
+from troubadour.cli.logs.log import log as log_command
 from troubadour.coverage.library import library_of
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import Begin
 from troubadour.model.verdict import Status
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 SCHEMA = ["CREATE TABLE kv (k INT PRIMARY KEY, v INT)"]
 SETTINGS = {"sql_mode": "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO", "collation": "utf8mb4_bin"}

@@ -18,6 +18,8 @@ from troubadour.cli.main import cli
 AT_HELP = {
     "sql_semantics",
     "sql_semantics.errors",
+    "sql_semantics.patterns",
+    "sql_semantics.records",
     "troubadour",
     "troubadour.audit",
     "troubadour.audit.collector",
@@ -33,8 +35,12 @@ AT_HELP = {
 """All that the list of commands takes."""
 
 NOT_STRAIGHT = ("z3", "numpy", "troubadour.solver", "troubadour.search", "troubadour.order", "troubadour.proof",
-                "troubadour.facts", "sql_semantics.guarded")  # fmt: skip
+                "troubadour.facts", "sql_semantics.guarded",
+                "lark", "sql_semantics.frontend.routines.procedures")  # fmt: skip
 """What a log does not take of which every transaction read the newest state."""
+
+NOT_OF_OBJECTS = ("z3", "sqlglot", "sql_semantics.library", "sql_semantics.frontend", "troubadour.search")
+"""What a log of operations on objects does not take that facts and order decide."""
 
 HEADER = {
     "format": "troubadour-log",
@@ -79,6 +85,20 @@ def test_what_goes_straight_takes_no_search(form: str, tmp_path: Path) -> None:
     log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     modules = imported("audit", "--format", form, str(log))
     assert not {name for name in modules if name.startswith(NOT_STRAIGHT)}
+
+
+@pytest.mark.parametrize("command", [("audit", "--isolation"), ("anomalies", "--expect")], ids=["audit", "anomalies"])
+def test_operations_on_objects_take_no_sql(command: tuple[str, str], tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    lines = [
+        {"format": "troubadour-log", "version": 1, "objects": {"r": "register"}},
+        {"id": 1, "status": "committed", "ops": [["w", "r", 1, 5]]},
+        {"id": 2, "status": "committed", "ops": [["r", "r", 1, 5]]},
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    name, option = command
+    modules = imported(name, str(log), option, "serializable")
+    assert not {name for name in modules if name.startswith(NOT_OF_OBJECTS)}
 
 
 def test_the_list_says_of_each_command_what_it_says_itself() -> None:

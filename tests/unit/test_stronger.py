@@ -13,7 +13,7 @@ from troubadour.coverage.library import library_of
 from troubadour.execution.initial.rows import known_rows
 from troubadour.model.verdict import Status
 from troubadour.problem.problem import Problem
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 SERIAL = """
 # level: read-committed  expect: correct

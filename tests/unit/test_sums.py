@@ -11,7 +11,7 @@ import pytest
 from benchmarks.rq1 import Shape, rq1_log, verdict_of
 from troubadour.coverage.library import library_of
 from troubadour.model.verdict import Scope, Status
-from troubadour.replay import check
+from troubadour.replay.checker import check
 from troubadour.search.inference.values.sums import chosen, may_add_up, sums_of
 
 

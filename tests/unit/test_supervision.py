@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import time
 from collections.abc import Callable
 from random import Random
 
+import duckdb
 import pytest
 
 from troubadour.cli.common import refuse
@@ -101,3 +103,25 @@ def test_an_alarm_strikes_anywhere_while_bad_input_is_told(seed: int, capfd: pyt
     ended = supervise(work, Bounds(timeout=0.1))
     assert ended.status == 2 or ended.reason == "the time limit was reached"
     assert "Traceback" not in capfd.readouterr().err
+
+
+def _collects(work: Work) -> int:
+    gc.collect()
+    return 0
+
+
+def test_garbage_of_the_parent_is_left_to_the_parent() -> None:
+    gc.disable()
+    try:
+        database = duckdb.connect()
+        database.execute("SELECT sum(i) FROM range(1000000) t(i)").fetchall()
+        held: list[object] = [database]
+        held.append(held)  # a circle: only a collection gives it back
+        del database, held
+        ended = supervise(_collects, Bounds())
+        assert (ended.status, ended.reason) == (0, None)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    assert supervise(_collects, Bounds()).status == 0
+    assert gc.isenabled()

@@ -15,6 +15,7 @@ from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status, Verdict
+from troubadour.problem.heuristics import Heuristics
 from troubadour.search.repair.placer import Frontier
 
 TAKE = """CREATE PROCEDURE take() LANGUAGE plpgsql AS $$
@@ -73,7 +74,7 @@ def log_of(path: Path, counts: tuple[int, int], *, late: int, later: int = LATER
 
 def verdict_of(path: Path) -> Verdict:
     log = read_log([path])
-    return audit(log, library_of(log), Options("read-committed"))
+    return audit(log, library_of(log), Options("read-committed", heuristics=Heuristics(straight=False)))
 
 
 CASES = {

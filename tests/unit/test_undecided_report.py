@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.unit.commands import GOOD, HEADER, transaction, write
-from troubadour.cli.other_levels import decided_elsewhere
+from troubadour.cli.auditing.other_levels import decided_elsewhere
 from troubadour.formats import read_log
 from troubadour.model.verdict import Coverage, Status, Unjudged, Verdict
 from troubadour.report.text import render_text

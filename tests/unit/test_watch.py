@@ -83,9 +83,29 @@ def test_lines_that_cannot_be_used_are_refused_singly_and_never_correct() -> Non
     assert told[-1]["verdict"] == "undecided" and "3 lines could not be used" in told[-1]["reason"]
 
 
+def test_a_repeated_number_of_a_session_is_one_line_that_cannot_be_used() -> None:
+    numbered = [{**line, "session": "s", "sno": sno} for line, sno in zip(LINES[1:], (0, 2, 2, 1), strict=True)]
+    status, told, _ = watched(text(TIMED, *numbered))
+    assert status == 2 and told[-1]["verdict"] != "correct" and told[-1]["transactions"]["total"] == 3
+    (refused,) = (one["refused"] for one in told if "refused" in one)
+    assert refused == "<stdin>:4: transaction 'b': a repeated sno: session s had another number 2"
+
+
+def test_an_intent_whose_transaction_never_came_is_of_unknown_outcome(tmp_path: Path) -> None:
+    intents = [{**one(name, 5, 6, ["w", "kv", 7, 3]), "kind": "intent", "status": "unknown"} for name in "xy"]
+    lines = text(HEADER, *intents, one("a", 7, 8, ["r", "kv", 7, 3]))
+    status, told, err = watched(lines, "--isolation", "timestamp-snapshot")
+    assert status == 0 and told[-1]["transactions"] == {"total": 3, "committed": 1, "aborted": 0, "unknown": 2}, err
+
+
 def test_without_memory_for_the_audit_there_is_an_object_all_the_same() -> None:
     status, told, _ = watched(text(*LINES, "{"), "--memory", "40")
     assert status == 2 and told[-1]["verdict"] == "undecided" and "memory limit" in told[-1]["reason"]
+
+
+def test_a_log_that_nothing_speaks_against_takes_little_memory_at_the_end() -> None:
+    status, told, err = watched(text(TIMED, *_growing(3_000)), "--memory", "120")
+    assert status == 0 and told[-1]["verified_prefix"] == 3_000, err
 
 
 @pytest.mark.parametrize("stdin", ["", '{"format": "troubadour-log"}\n'])
@@ -177,6 +197,108 @@ def test_a_wrong_read_is_told_when_it_was_so_for_long_enough() -> None:
     (flip,) = _added(watching, LINES[3])
     assert (flip["kind"], flip["transaction"], flip["wrong"]) == ("flip", "c", False)
     assert not [*watching.closed()]
+
+
+def _sessions(number: int) -> ByTimestamps:
+    return ByTimestamps(
+        read_header(json.dumps(TIMED).encode()), LEVELS["timestamp-snapshot"], Rules(), 5.0, sessions=number
+    )
+
+
+def test_what_no_session_can_mend_is_told_for_good() -> None:
+    lines = [
+        {**one("a", 1, 2, ["w", "kv", 7, 3]), "session": "x"},
+        {**one("c", 5, 6, ["r", "kv", 7, 4]), "session": "x"},
+        {**one("b", 3, 4, ["w", "kv", 8, 4]), "session": "y"},
+    ]
+    watching = _sessions(2)
+    told = [event for line in lines for event in (*_added(watching, line), *watching.due())]
+    # what y may still send commits at 4 or later
+    assert not told and watching.status()["watermark"] == 4
+    assert not [*_added(watching, {**one("d", 5, 7, ["w", "kv", 8, 5]), "session": "y"})]
+    (final,) = watching.due()
+    assert (final["axiom"], final["transaction"], final["final"]) == ("EXT", "c", True)
+    assert not [*watching.closed()] and watching.ledger.count() == 1
+    for others in (1, 3):
+        # more sessions than were named, or fewer so far
+        watching = _sessions(others)
+        told = [event for line in lines for event in _added(watching, line)]
+        told += _added(watching, {**one("d", 5, 7, ["w", "kv", 8, 5]), "session": "y"})
+        assert not [*told, *watching.due()] and watching.status()["watermark"] is None
+
+
+def _growing(count: int, *late: int) -> list[Json]:
+    """Correct transactions on 40 keys, of which some come last."""
+    lines = [
+        one(
+            f"t{at}",
+            2 * at,
+            2 * at + 1,
+            ["r", "kv", 1000 + at % 40, None if at < 40 else at - 40],
+            ["w", "kv", 1000 + at % 40, at],
+        )
+        for at in range(count)
+    ]
+    return [lines[at] for at in range(count) if at not in late] + [lines[at] for at in late]
+
+
+@pytest.mark.parametrize(("late", "status"), [((), 0), ((70,), 3)])
+def test_what_was_forgotten_is_undecided_where_it_is_needed(late: tuple[int, ...], status: int) -> None:
+    code = "import troubadour.watch.following as f; f.RECORDS = 200; from troubadour.cli.main import main; main()"
+    lines = text(TIMED, *_growing(2_000, *late))
+    command = [COMMAND[0], "-c", code, "watch", "--forget", "--timeout", "0", "-"]
+    ended = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+    told = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert ended.returncode == status, ended.stderr
+    assert told[-2]["forgotten"] == len(late) and told[-2]["reloaded"] == 0 and told[-2]["settled"] > 40
+    if late:
+        assert told[-1]["reason"] == "what was forgotten was needed again by so many transactions: 1 (--forget)"
+    else:
+        assert told[-1]["verdict"] == "correct" and not [one for one in told if one.get("kind") == "violation"]
+
+
+@pytest.mark.parametrize("key", [str, lambda number: number + 10**6])
+def test_what_was_moved_to_disk_is_found_again(key: Callable[[int], Any], tmp_path: Path) -> None:
+    rng = random.Random(5)
+    held: dict[int, int] = {}
+    lines: list[Json] = []
+    for at in range(600):
+        cell = rng.randrange(40)
+        ops = [["r", "kv", key(cell), held.get(cell)]]
+        if rng.random() < 0.5:
+            held[cell] = at
+            ops.append(["w", "kv", key(cell), at])
+        lines.append(one(f"t{at}", 2 * at, 2 * at + 1, *ops))
+    late = [lines.pop(at) for at in (300, 200, 100)]
+    watching = ByTimestamps(
+        read_header(json.dumps(TIMED).encode()),
+        LEVELS["timestamp-snapshot"],
+        Rules(),
+        5.0,
+        records=100,
+        folder=tmp_path,
+    )
+    for line in [*lines, *late]:
+        for _ in _added(watching, line):
+            pass
+    assert watching.ledger.count() == 0 and watching.status()["settled"] > 40 and watching.status()["reloaded"] > 1
+    watching.close()
+
+
+def test_memory_of_transactions_with_keys_of_their_own_does_not_grow() -> None:
+    watching = ByTimestamps(
+        read_header(json.dumps(TIMED).encode()), LEVELS["timestamp-snapshot"], Rules(), 5.0, records=2000
+    )
+    most = 0
+    for at in range(4000):
+        ops = [["w", "kv", 8 * at + key, at] for key in range(4)]
+        if at > 8 and (at - 9) % 3 != 1:
+            ops.append(["r", "kv", 8 * (at - 9), at - 9])
+        line = {**one(f"t{at}", 2 * at, 2 * at + 1, *ops), "status": "aborted" if at % 3 == 1 else "committed"}
+        assert not [*_added(watching, line)]
+        most = max(most, watching.ledger.records)
+    assert watching.ledger.count() == 0 and most < 6000 and len(watching.ledger.versions) < 2000
+    watching.close()
 
 
 def test_rows_after_the_first_transaction_are_one_line_that_cannot_be_used() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from troubadour.watch.ids import SURE, Ids
+from troubadour.watch.ids import SURE, Ids, Numbers
 
 
 def test_ids_are_known_again_and_a_shared_number_is_looked_into() -> None:
@@ -23,6 +23,18 @@ def test_ids_are_known_again_and_a_shared_number_is_looked_into() -> None:
         ids.update(fresh)
         seen |= fresh
     assert len(ids) == len(seen) and asked
+
+
+def test_numbers_of_sessions_are_known_again() -> None:
+    rng = random.Random(1)
+    for _ in range(50):
+        numbers, seen = Numbers(), set[tuple[str, int]]()
+        for _ in range(40):
+            one = rng.choice("ab"), rng.randrange(20)
+            assert numbers.came(*one) == (one in seen)
+            if one not in seen:
+                seen.add(one)
+                numbers.add(*one)
 
 
 def test_a_number_that_two_ids_share_is_looked_up_until_it_is_sure() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from troubadour.model.witness import RowRead, TransactionView, Witness
-from troubadour.replay import WitnessError, read_witness, write_witness
+from troubadour.replay.witness.file import WitnessError, read_witness, write_witness
 
 
 @pytest.mark.parametrize("name", ["w.json", "w.json.gz"])

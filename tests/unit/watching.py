@@ -31,7 +31,7 @@ def started(folder: Path) -> Iterator[Start]:
         process.communicate()
 
 
-def finished(process: subprocess.Popen[str]) -> tuple[int, list[Json]]:
+def finished(process: subprocess.Popen[str], seconds: float = 60) -> tuple[int, list[Json]]:
     """The exit status, and what was told, once it ends by itself."""
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=seconds)
     return process.returncode, [json.loads(line) for line in out.splitlines()]

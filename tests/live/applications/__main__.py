@@ -111,6 +111,21 @@ APPLICATIONS = (
         table="services",
     ),
     Application("mlflow-sqlite", "mlflow_runs", "sqlite", "sqlite:///{file}", {"mlflow": "mlflow"}, table="services"),
+    Application(
+        "eventsourcing", "eventsourcing_school", "postgres", POSTGRES,
+        {"eventsourcing": "eventsourcing", "psycopg_pool": "psycopg-pool"}, table="services",
+    ),
+    Application("saq", "saq_jobs", "postgres", POSTGRES, {"saq": "saq[postgres]"}, table="services"),
+    Application("django-q2", "q2_tasks", "postgres", POSTGRES, {"django_q": "django-q2"}, table="services"),
+    Application(
+        "yoyo", "yoyo_steps", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"), {"yoyo": "yoyo-migrations"},
+        table="services",
+    ),
+    Application(
+        "langgraph-sqlite", "langgraph_threads", "sqlite", "sqlite://{file}",
+        {"langgraph.checkpoint.sqlite": "langgraph-checkpoint-sqlite"}, table="services",
+    ),
+    Application("tryton", "tryton_parties", "sqlite", "sqlite://{file}", {"trytond": "trytond"}, table="services"),
     Application("hordak", "hordak_transfers", "postgres", POSTGRES, {"hordak": "django-hordak"}, table="services"),
 )  # fmt: skip
 
@@ -151,10 +166,17 @@ class Servers:
         return {"socket": self.mariadb.partition("unix_socket=")[2].partition("&")[0], "database": database}
 
 
+def _is_here(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package around it
+        return False
+
+
 def interpreter(applications: Sequence[Application], folder: Path) -> Path:
     """A Python that has what the applications need: this one, or one of an environment on top of it."""
     wanted = {module: name for one in applications for module, name in one.packages.items()}
-    absent = sorted({name for module, name in wanted.items() if importlib.util.find_spec(module) is None})
+    absent = sorted({name for module, name in wanted.items() if not _is_here(module)})
     if not absent:
         return Path(sys.executable)
     venv.create(folder, with_pip=True)

@@ -1,13 +1,24 @@
-"""eventsourcing on SQLite: aggregates, their events and snapshots. `python eventsourcing_school.py setup|run URL`."""
+"""eventsourcing: aggregates, their events and snapshots. `python eventsourcing_school.py setup|run URL`."""
 
 import os
 import sys
-from urllib.parse import urlsplit
-
-os.environ |= {"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": urlsplit(sys.argv[2]).path}
+from urllib.parse import parse_qs, urlsplit
 
 from eventsourcing.application import Application
 from eventsourcing.domain import Aggregate, event
+
+URL = urlsplit(sys.argv[2])
+if URL.scheme == "sqlite":
+    os.environ |= {"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": URL.path}
+else:
+    os.environ |= {
+        "PERSISTENCE_MODULE": "eventsourcing.postgres",
+        "POSTGRES_DBNAME": URL.path.lstrip("/"),
+        "POSTGRES_HOST": parse_qs(URL.query)["host"][0],
+        "POSTGRES_PORT": "5432",
+        "POSTGRES_USER": "postgres",
+        "POSTGRES_PASSWORD": "none",
+    }
 
 
 class Dog(Aggregate):

@@ -66,3 +66,14 @@ SELECT extra FROM t
 DESCRIBE t
 ;;
 PRAGMA table_info('t')
+
+## digits and parts
+CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, x DOUBLE, n INTEGER, r REAL)
+;;
+INSERT INTO t VALUES (1,'a-b-c',2.346,3,1.25),(2,'bob',2.51,-1,2.5),(3,NULL,NULL,NULL,NULL)
+== recorded
+SELECT split_part(name, '-', 1), split_part(name, '-', 3), split_part(name, '-', -1), split_part(name, 'b', n) FROM t
+;;
+SELECT round(x, 1), round(x, 2), round(x * 10, 3) FROM t
+;;
+SELECT round(avg(x), 2), round(sum(x) / 3, 2) FROM t

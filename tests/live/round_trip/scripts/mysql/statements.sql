@@ -106,3 +106,24 @@ UPDATE t SET s = NULL, m = 99999, n = 1 / 0 WHERE id = 1
 SELECT id, n, s, d, m FROM t ORDER BY id
 ;;
 SELECT * FROM u ORDER BY id
+
+## a table twice, and columns that are not grouped by
+CREATE TABLE o (id INT PRIMARY KEY, n VARCHAR(20), p INT)
+;;
+INSERT INTO o VALUES (1, 'a', 2), (2, 'b', 3), (3, 'c', 1), (4, 'd', NULL), (5, 'e', 4)
+;;
+CREATE TABLE q (g INT, v INT)
+;;
+INSERT INTO q VALUES (1, 1), (1, 2), (2, 5), (2, 6), (2, 7)
+== recorded
+DELETE a, b FROM o a, o b WHERE a.p = b.id AND a.id > 4
+;;
+SELECT id FROM o
+;;
+DELETE a, b FROM o a JOIN o b ON a.p = b.id
+;;
+SELECT id FROM o
+;;
+SELECT g, v FROM q GROUP BY g
+;;
+SELECT g, v, MAX(v) FROM q GROUP BY g

@@ -59,3 +59,87 @@ SELECT n FROM z WHERE id = 1
 UPDATE z SET d = '2024-00-10' WHERE id = 2
 ;;
 SELECT id, d, n FROM z WHERE id = 2
+## enums
+CREATE TABLE t (id int PRIMARY KEY, s ENUM('new','paid','Sent') NOT NULL, u ENUM('x','new','pad') DEFAULT 'x', name varchar(10), n int) DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci
+;;
+INSERT INTO t VALUES (1,'new','x','ann',1),(2,'paid','new','new',2),(3,'Sent',NULL,'cid',3),(4,'new','new','PAID',4)
+== recorded
+SELECT * FROM t ORDER BY s, id
+;;
+SELECT id FROM t ORDER BY s DESC, id
+;;
+SELECT id FROM t WHERE s = 'PAID'
+;;
+SELECT id FROM t WHERE s IN ('paid','new') ORDER BY id
+;;
+SELECT id FROM t WHERE s = u
+;;
+SELECT id FROM t WHERE s = name
+;;
+SELECT id FROM t WHERE s < 'p'
+;;
+SELECT id FROM t WHERE s <> 'new' AND u IS NULL
+;;
+SELECT id FROM t WHERE s BETWEEN 'a' AND 'o'
+;;
+SELECT s, COUNT(*) FROM t GROUP BY s
+;;
+SELECT DISTINCT s FROM t ORDER BY s
+;;
+INSERT INTO t (id) VALUES (5)
+;;
+INSERT INTO t (id, s) VALUES (7, 'PAID'), (8, 'sent')
+;;
+UPDATE t SET s = 'zz' WHERE id = 99
+;;
+UPDATE t SET s = 'paid' WHERE s = 'new'
+;;
+UPDATE t SET s = name WHERE id = 4
+;;
+UPDATE t SET name = s
+;;
+UPDATE t SET s = CASE WHEN id > 2 THEN 'paid' ELSE s END
+;;
+UPDATE t SET s = IF(id > 2, 'paid', 'new')
+;;
+DELETE FROM t WHERE s = 'new'
+;;
+SELECT CONCAT(s, '!'), UPPER(s), LENGTH(s), COALESCE(u, 'none'), IFNULL(u, '-') FROM t
+;;
+SELECT COUNT(DISTINCT s), SUM(s = 'paid') FROM t
+;;
+SELECT SUM(CASE WHEN s = 'paid' THEN n ELSE 0 END) FROM t
+;;
+SELECT CASE s WHEN 'paid' THEN 1 ELSE 0 END FROM t
+;;
+SELECT id FROM t WHERE s LIKE 'p%'
+;;
+SELECT GROUP_CONCAT(id ORDER BY s, id) FROM t
+;;
+SELECT a.id, b.id FROM t a JOIN t b ON a.s = b.s AND a.id < b.id
+;;
+SELECT a.id, s FROM t a JOIN t b USING (s) ORDER BY s, a.id
+;;
+SELECT id FROM t WHERE s IN (SELECT u FROM t)
+;;
+SELECT id, ROW_NUMBER() OVER (PARTITION BY s ORDER BY id) FROM t
+;;
+SELECT s FROM (SELECT DISTINCT s FROM t) x ORDER BY s
+;;
+-- params ["paid"]
+SELECT id FROM t WHERE s = %s
+;;
+-- params ["paid", 1]
+UPDATE t SET s = %s WHERE id = %s
+;;
+INSERT INTO t (id, s) VALUES (1, 'paid') ON DUPLICATE KEY UPDATE s = VALUES(s)
+;;
+REPLACE INTO t (id, s, u) VALUES (1, 'Sent', 'pad')
+;;
+SELECT id FROM t WHERE (s, u) = ('new', 'x')
+;;
+SELECT id FROM t WHERE NOT (s <=> u)
+;;
+SELECT id FROM t WHERE s = ''
+;;
+INSERT INTO t (id, s, u) SELECT id + 10, s, 'new' FROM t

@@ -129,3 +129,20 @@ ROLLBACK
 RELEASE c
 ;;
 SELECT * FROM t
+
+## functions of classes, digits and parts
+CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, x REAL, n INTEGER, v, b BLOB, m NUMERIC, d DATETIME, f BOOLEAN)
+;;
+INSERT INTO t VALUES (1,'ann',2.346,3,5,x'00',1.5,'2024-01-01',1),(2,'bob',2.5,-1,'x',NULL,2,NULL,0),(3,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL),(4,'1',3,1,2.5,x'41',3,'2024-02-02',1)
+== recorded
+SELECT typeof(id), typeof(name), typeof(x), typeof(v), typeof(x+1), typeof(b), typeof(d), typeof(n > 1), typeof(f) FROM t
+;;
+SELECT round(x, 1), round(n, 1), round(x, 2), round(x * 10.1, 3) FROM t
+;;
+SELECT round(avg(x), 2), round(sum(x) / 3, 2) FROM t
+;;
+SELECT id FROM t WHERE typeof(v) = 'text'
+;;
+UPDATE t SET x = round(x * 1.1, 2)
+;;
+SELECT typeof(sum(n)), typeof(avg(n)), typeof(count(*)), typeof(total(n)), typeof(max(x)) FROM t

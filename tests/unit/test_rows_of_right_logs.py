@@ -1,0 +1,45 @@
+"""What answers tell of rows contradicts no log that is correct (`order.rows`), whatever the search would find first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sql_semantics.errors import Unsupported
+from tests.case_files import Case, all_cases, opened
+from troubadour.execution.initial.rows import known_rows, unknown_tables
+from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.model.log import LogError
+from troubadour.order.rows.propagation import Rows
+from troubadour.problem.problem import Problem
+
+RIGHT = [
+    (case, expected.level)
+    for case in all_cases()
+    for expected in case.expectations
+    if expected.verdict == "correct" and not expected.order_recorded
+]
+DERIVED = 300
+"""Of how many of them something is derived, at least."""
+
+
+def conflict_of(case: Case, level: str | None, folder: Path) -> object:
+    """What contradicts itself; `False` where nothing is derived of such a log."""
+    try:
+        log, library = opened(case.log(folder), level)
+        problem = Problem(log, library, known_rows(log, library), isolation=level, unknown=unknown_tables(log, library))
+        derived = Rows(problem).derive() if problem.committed else None
+    except (Unsupported, UnsupportedStatement, LogError):
+        return False
+    return False if derived is None else derived.conflict
+
+
+def test_nothing_contradicts_itself(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("cases")
+    derived = 0
+    for case, level in RIGHT:
+        found = conflict_of(case, None if level == "own" else level, folder)
+        derived += found is not False
+        assert not found, f"{case.name} at {level}: {found}"
+    assert derived >= DERIVED

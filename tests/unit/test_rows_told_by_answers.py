@@ -1,0 +1,148 @@
+"""What answers tell of rows without a search, of rows that are found, written or picked in less usual ways.
+
+By another key than the primary one; by one transaction alone; after another write of the same transaction. Does not
+test how the order is found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from troubadour.coverage.library import library_of
+from troubadour.execution.initial.rows import known_rows, unknown_tables
+from troubadour.formats import read_log
+from troubadour.order.rows.propagation import Rows
+from troubadour.problem.problem import Problem
+
+TABLE = (
+    "CREATE TABLE seats (id INT PRIMARY KEY, flight INT NOT NULL, seat INT NOT NULL, price INT NOT NULL, "
+    "UNIQUE (flight, seat))"
+)
+INSERT = "INSERT INTO seats VALUES ($1, $2, $3, $4)"
+UPSERT = f"{INSERT} ON CONFLICT (flight, seat) DO UPDATE SET price = seats.price + 1"
+NOTHING = f"{INSERT} ON CONFLICT DO NOTHING"
+READ = "SELECT seat, price FROM seats WHERE flight = 1 ORDER BY seat"
+Sent = tuple[str, Sequence[int], Any]
+"""A statement, its parameters, and the rows that it shows or the number of those that it affects."""
+
+
+def refuted(
+    path: Path,
+    level: str,
+    transactions: Sequence[Sequence[Sent]],
+    rows: Sequence[Sequence[int | None]] = ((1, 1, 1, 5),),
+    schema: str = TABLE,
+) -> bool:
+    """Whether what is told of rows contradicts itself, of transactions one after the other."""
+    lines: list[dict[str, Any]] = [
+        {
+            "format": "troubadour-log",
+            "version": 1,
+            "dialect": "mysql" if level.startswith("mysql") else "postgres",
+            "schema": [schema, "CREATE TABLE days (day INT PRIMARY KEY, sold INT NOT NULL)"],
+            "initial": {"seats": {"rows": rows}, "days": {"rows": []}},
+        }
+    ]
+    clock = 0
+    for number, sent in enumerate(transactions):
+        begun = clock + 1
+        statements: list[dict[str, Any]] = []
+        for sql, params, answer in sent:
+            told: dict[str, Any] = {"affected": answer}
+            if isinstance(answer, list):
+                told = {"result": {"columns": ["a", "b"], "rows": answer}}
+            statements.append({"sql": sql, "params": params, "invoked": clock + 1, "returned": clock + 2, **told})
+            clock += 2
+        end = {"invoked": clock + 1, "returned": clock + 2}
+        named = {"id": f"t{number}", "session": f"s{number}", "status": "committed", "invoked": begun}
+        lines.append({**named, "returned": clock + 2, "statements": statements, "end": end})
+        clock += 2
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    log = read_log([path])
+    library = library_of(log)
+    problem = Problem(log, library, known_rows(log, library), isolation=level, unknown=unknown_tables(log, library))
+    derived = Rows(problem).derive()
+    assert derived is not None
+    return derived.conflict is not None
+
+
+LEVELS = ["postgres:read-committed", "postgres:repeatable-read", "strict-serializable"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("shown", "wrong"),
+    [
+        ([[1, 6], [2, 7]], False),
+        ([[1, 6]], True),
+        ([[1, 5], [2, 7]], True),
+        ([[1, 6], [2, 7], [3, 7]], True),
+    ],
+)
+def test_an_upsert_finds_its_row_by_the_key_that_it_names(
+    level: str, shown: object, wrong: bool, tmp_path: Path
+) -> None:
+    log: list[list[Sent]] = [[(UPSERT, [2, 1, 2, 7], 1)], [(UPSERT, [3, 1, 1, 9], 1)], [(READ, [], shown)]]
+    assert refuted(tmp_path / "log.jsonl", level, log) is wrong
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("affected", "shown", "wrong"),
+    [
+        # the number of a row is taken, or its seat
+        (0, [[1, 5]], False),
+        (0, [[1, 5], [2, 7]], True),
+        (1, [[1, 5], [2, 7]], False),
+        (1, [[1, 5]], True),
+    ],
+)
+def test_another_row_may_be_in_the_way(level: str, affected: int, shown: object, wrong: bool, tmp_path: Path) -> None:
+    log: list[list[Sent]] = [[(NOTHING, [1 if affected == 0 else 2, 1, 2, 7], affected)], [(READ, [], shown)]]
+    assert refuted(tmp_path / "log.jsonl", level, log) is wrong
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("shown", "wrong"), [([[1, 5], [2, 7]], False), ([[1, 5], [3, 7]], True), ([[1, 5]], True)])
+def test_a_transaction_reads_the_row_that_it_alone_ever_inserted(
+    level: str, shown: object, wrong: bool, tmp_path: Path
+) -> None:
+    log: list[list[Sent]] = [[(INSERT, [2, 1, 2, 7], 1), (READ, [], shown)]]
+    assert refuted(tmp_path / "log.jsonl", level, log) is wrong
+
+
+@pytest.mark.parametrize("level", ["postgres:repeatable-read", "snapshot", "strict-serializable"])
+@pytest.mark.parametrize(("last", "wrong"), [(5, False), (4, True)])
+def test_a_write_picks_what_the_one_before_it_left(level: str, last: int, wrong: bool, tmp_path: Path) -> None:
+    sold = "UPDATE seats SET price = price - 5 WHERE id = (SELECT MIN(id) FROM seats WHERE price > 0)"
+    log: list[list[Sent]] = [[(sold, [], 1), (sold, [], 1)], [(READ, [], [[1, 0], [2, 0], [3, last]])]]
+    assert refuted(tmp_path / "log.jsonl", level, log, [(n, 1, n, 5) for n in (1, 2, 3)]) is wrong
+
+
+@pytest.mark.parametrize("level", ["mysql:read-committed", "mysql:repeatable-read", "postgres:repeatable-read"])
+@pytest.mark.parametrize(("affected", "before"), [(1, None), (1, 3)])
+def test_what_a_subquery_sets_may_be_anything(level: str, affected: int, before: int | None, tmp_path: Path) -> None:
+    nullable = "CREATE TABLE seats (id INT PRIMARY KEY, flight INT NOT NULL, seat INT NOT NULL, price INT)"
+    priced = "UPDATE seats SET price = (SELECT COUNT(*) FROM days) WHERE id = 1"
+    log: list[list[Sent]] = [[(priced, [], affected)], [(READ, [], [[1, 0]])]]
+    assert not refuted(tmp_path / "log.jsonl", level, log, [(1, 1, 1, before)], nullable)
+
+
+@pytest.mark.parametrize("level", ["mysql:read-committed", "mysql:repeatable-read", *LEVELS])
+@pytest.mark.parametrize(
+    ("shown", "wrong"), [([[1, 1]], False), ([[2, 1]], True), ([], False), ([[1, 1], [2, 1]], True)]
+)
+def test_a_query_inserts_at_the_key_that_its_condition_gives(
+    level: str, shown: object, wrong: bool, tmp_path: Path
+) -> None:
+    taken = "ON CONFLICT (day) DO UPDATE SET sold = excluded.sold"
+    if level.startswith("mysql"):
+        taken = "ON DUPLICATE KEY UPDATE sold = VALUES(sold)"
+    added = f"INSERT INTO days SELECT flight, COUNT(*) FROM seats WHERE flight = 1 GROUP BY flight {taken}"
+    log: list[list[Sent]] = [[(added, [], 1)], [("SELECT day, sold FROM days ORDER BY day", [], shown)]]
+    assert refuted(tmp_path / "log.jsonl", level, log) is wrong
