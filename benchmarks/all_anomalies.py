@@ -1,5 +1,5 @@
 """What `troubadour anomalies` says of public histories beside what is published of them, and what large ones take:
-`python -m benchmarks.all_anomalies public ROOT` (ROOT as for `benchmarks.histories public`) and `... speed`.
+`python -m benchmarks.all_anomalies public ROOT` (ROOT as for `benchmarks.histories public`), `speed` and `scale`.
 
 Does not know how an anomaly is found.
 """
@@ -18,12 +18,14 @@ from typing import Any
 import click
 
 from benchmarks.histories.public import published
-from troubadour.cli.simulated import simulated
+from troubadour.cli.recording.simulated import simulated
 
 _MEANT = {"correct": "proved", "violation": "ruled out", "undecided": "neither ruled out nor proved"}
 _COMMAND = "from troubadour.cli.main import main; main()"
 _SIZES = (("register", 10_000, "15"), ("list", 10_000, "15"), ("register", 100_000, "15"), ("list", 100_000, "15"),
           ("register", 100_000, "1-5"), ("list", 100_000, "1-5"))  # fmt: skip
+_SCALE = ((10_000, 20), (100_000, 20), (1_000_000, 20), (100_000, 1), (100_000, 5), (100_000, 50), (100_000, 100))
+"""Transactions, and clients at once."""
 
 
 @click.group()
@@ -70,22 +72,44 @@ def public(root: Path, timeout: int) -> None:
     print(f"\n{agreed[True]} of {agreed.total()} as published")
 
 
+_FOLDER = click.option("--folder", type=click.Path(path_type=Path), default=Path("build/histories"), show_default=True)
+
+
 @main.command()
-@click.option("--folder", type=click.Path(path_type=Path), default=Path("build/histories"), show_default=True)
+@_FOLDER
 def speed(folder: Path) -> None:
     """Simulated runs with snapshots: what listing all their anomalies takes, reading included."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "anomalies.jsonl"
     print("| transactions | level | standing | anomalies | CPU s | MiB |\n|---|---|---|---|---:|---:|")
     for kind, count, operations in _SIZES:
-        options = ["--workload", "objects", "--type", kind, "--transactions", str(count), "--sessions", "50"]
-        options += ["--operations", operations, "--concurrency", "20", "--writes-per-key", "100"]
-        options += ["--keys", "100"] if operations == "1-5" else []
-        simulated.main([*options, "--out", str(path)], standalone_mode=False)
-        found, cpu, peak = _asked([str(path), "--expect", "snapshot"])
-        assert found is not None
+        found, cpu, peak = _simulated(folder, kind, count, operations)
         name = f"{kind}s, {count:,} x {operations}"
         print(f"| {name} | snapshot | {found['standing']} | {_told(found)} | {cpu:.1f} | {peak} |", flush=True)
+
+
+@main.command()
+@_FOLDER
+def scale(folder: Path) -> None:
+    """Lists of 1 to 5 operations on 100 keys: more and more transactions, and more and more clients at once."""
+    print("| transactions | clients | anomalies | CPU s | MiB |\n|---:|---:|---:|---:|---:|")
+    for count, clients in _SCALE:
+        found, cpu, peak = _simulated(folder, "list", count, "1-5", clients)
+        many = sum(one["count"] for one in found["anomalies"])
+        print(f"| {count:,} | {clients} | {many:,} | {cpu:.1f} | {peak} |", flush=True)
+
+
+def _simulated(
+    folder: Path, kind: str, count: int, operations: str, clients: int = 20
+) -> tuple[dict[str, Any], float, int]:
+    """What is said of a simulated run, in processor seconds, with MiB."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "anomalies.jsonl"
+    options = ["--workload", "objects", "--type", kind, "--transactions", str(count), "--sessions", "50"]
+    options += ["--operations", operations, "--concurrency", str(clients), "--writes-per-key", "100"]
+    options += ["--keys", "100"] if operations == "1-5" else []
+    simulated.main([*options, "--out", str(path)], standalone_mode=False)
+    found, cpu, peak = _asked([str(path), "--expect", "snapshot"])
+    assert found is not None
+    return found, cpu, peak
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def ambiguous_log(family: str, size: int, seed: int, *, wrong: bool = False) -> 
         old, newest = states[-1 - lag], states[-1]
         statement, writes = step(random, number, old)
         if any(old.get(row) != newest.get(row) for row in writes):
-            # somebody wrote the row since: it reads the newest state then
+            # the row was written since: it reads the newest state then
             statement, writes = step(random, number, newest)
             if any(states[-1].get(row) is None and row[0] != "archive" for row in writes):
                 raise AssertionError(writes)

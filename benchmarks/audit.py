@@ -21,7 +21,7 @@ from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status, Verdict
-from troubadour.replay import check
+from troubadour.replay.checker import check
 
 LOGS = Path(__file__).parents[1] / "logs" / "recorded"
 

@@ -1,6 +1,6 @@
 """Transactions that read one of two tables and write the other one, so that two of them together are no serial run, and
 others that update or delete what came. What they read changes by rows that come, go, or come and are updated. Does not
-know who runs it."""
+know how it is run."""
 
 from __future__ import annotations
 

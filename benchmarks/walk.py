@@ -1,4 +1,4 @@
-"""The rooms that one transaction passes from log to verdict, as somebody reads them: ``python -m benchmarks.walk``.
+"""The rooms that one transaction passes from log to verdict, as a reader meets them: ``python -m benchmarks.walk``.
 
 A module is opened when a function of it is called for the first time, and read then. Modules that are opened one after
 the other in one room (a package) are one stay; a stay in a room that was left before is a return. Each way is walked

@@ -1,7 +1,7 @@
 """Contended rows under everything at once: reads by key, by predicate and of aggregates, joins, inserts, deletes,
 updates by predicate; with locking reads, upserts, joined writes and subqueries, where the product has them.
 
-Does not know at which level it runs, nor who records it.
+Does not know at which level it runs, nor how it is recorded.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from troubadour.oracle import BudgetExceeded, explain
 from troubadour.oracle.sub_log import around, sent, sub_log
 from troubadour.problem.budget import Budget
 from troubadour.problem.problem import Problem
-from troubadour.replay import check
+from troubadour.replay.checker import check
 from troubadour.search.scheduler import Search
 
 PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -123,6 +123,6 @@ def _shown(verdict: Verdict) -> tuple[TransactionId, ...]:
 
 
 def until(log: Log, core: Sequence[TransactionId]) -> Log:
-    """The log without those whose commit was sent after the last of a core was over: nobody before has seen them."""
+    """The log without those whose commit was sent after the last of a core was over: none before has seen them."""
     over = max(t.returned for t in log.transactions if t.id in core and t.returned is not None)
     return Log(log.header, [t for t in log.transactions if (sent(t) or 0) <= over], f"{log.digest}-until-{over}")

@@ -58,7 +58,7 @@ def kind_of(problem: Problem, found: Found, core: Sequence[int], *, serial: bool
             if missed and saw:
                 return "non-repeatable read" if missed & saw else "read skew"
     if not serial:
-        # nobody read what was gone meanwhile
+        # what was gone meanwhile was not read
         return "read skew"
     if any(a.missed(b) and b.missed(a) for n, a in enumerate(own) for b in own[:n]):
         return "write skew"

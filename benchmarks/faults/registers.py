@@ -1,5 +1,5 @@
 """A workload whose logs a reference can read: rows read one by one and in ranges, and written with values that are
-never written twice. Does not know at which level it runs, nor who records it.
+never written twice. Does not know at which level it runs, nor how it is recorded.
 """
 
 from __future__ import annotations

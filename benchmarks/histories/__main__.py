@@ -22,8 +22,8 @@ from benchmarks.histories.plans import PLANS, SERIAL
 from benchmarks.histories.public import LARGE, published
 from benchmarks.histories.reference import LEVELS, OF_READS, WITH_SESSIONS, reference
 from benchmarks.verdicts.measure import Auditor, Figures
-from troubadour.cli.importing import import_file
-from troubadour.cli.simulated import simulated
+from troubadour.cli.logs.importing import import_file
+from troubadour.cli.recording.simulated import simulated
 from troubadour.formats.histories import FORMATS
 
 HEAD = "| history | level | verdict | reference | CPU s | MiB |\n|---|---|---|---|---:|---:|"

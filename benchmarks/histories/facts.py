@@ -42,7 +42,7 @@ class Facts:
         return {key for adds in self.adds for key in adds}
 
     def candidates(self, reader: int, key: int) -> list[int]:
-        """Who may have written the version that a transaction read."""
+        """Which ones may have written the version that a transaction read."""
         value = self.reads[reader][key]
         later = self.later[reader]
         found = [writer for writer in self.left.get((key, value), ()) if writer != reader and writer not in later]

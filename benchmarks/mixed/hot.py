@@ -1,7 +1,7 @@
 """Shapes of application on rows that every client wants at once: stock, wards, a forum, counters, seats.
 
 Each is data: tables, first rows, and units of statements that share what is drawn for them. Does not know at which
-level a program runs, nor who records it.
+level a program runs, nor how it is recorded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the transactions of a mixed run do: a few shapes of application, each with tables, first rows and random
 programs. One text for PostgreSQL and MariaDB, ``%s`` for parameters.
 
-Does not know at which level a program runs, nor who records it.
+Does not know at which level a program runs, nor how it is recorded.
 """
 
 from __future__ import annotations

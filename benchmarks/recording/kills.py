@@ -30,8 +30,8 @@ import click
 import psycopg
 from click.testing import CliRunner
 
-from troubadour.cli.audit import audit
-from troubadour.cli.log import log as log_command
+from troubadour.cli.auditing.audit import audit
+from troubadour.cli.logs.log import log as log_command
 from troubadour.formats import read_log
 from troubadour.model.log import LogError
 from troubadour.record import EmbeddedPostgres, recorder

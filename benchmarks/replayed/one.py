@@ -16,7 +16,7 @@ from troubadour.formats import read_log
 from troubadour.model.log import Log, Transaction
 from troubadour.model.verdict import Status
 from troubadour.model.witness import Witness
-from troubadour.replay import Replay, check
+from troubadour.replay.checker import Replay, check
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def on_postgres(connection: psycopg.Connection[tuple[Any, ...]]) -> Run:
                 continue
             if text not in world.filling:
                 taken.append(text)
-        connection.execute("RESET ROLE")  # policies do not hold for who reads the rows
+        connection.execute("RESET ROLE")  # policies do not hold for the role that reads the rows
         for k in range(TABLES):
             rows[f"t{k}"] = [list(row) for row in connection.execute(f"SELECT id, a, b FROM t{k}")]
         connection.execute(f"SET ROLE {ROLE}")

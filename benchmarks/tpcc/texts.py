@@ -1,4 +1,4 @@
-"""TPC-C as plain texts with literals, for what is given SQL one statement at a time. Does not know who runs them."""
+"""TPC-C as plain texts with literals, for what is given SQL one statement at a time. Does not know how they are run."""
 
 from __future__ import annotations
 

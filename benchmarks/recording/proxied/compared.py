@@ -1,5 +1,5 @@
 """What a log has beside what its server logged of the same run: every statement, none unseen and none invented. Does
-not know who recorded it."""
+not know what recorded it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The paper's evaluation (§8) again: its four questions, its table and its figures, its numbers beside ours."""

@@ -1,0 +1,226 @@
+"""``python -m benchmarks.streams``: logs that are read once, what they take at growing sizes, cut in parts, and ended.
+
+Serial logs of a bank (`benchmarks.figures.bank`), some with checkpoints. *Read once*: microseconds of a processor for a
+transaction, and memory, of a file and through a pipe. *Parts*: seconds by the clock on one process and on two. *Ended*:
+audits with ``--resume`` that are killed somewhere: whether verdict and witness are those of one that was not, and how
+much of its work was done again, start-up left out. *Late violations*: a wrong value, a lost update and a phantom after
+nine tenths of a log, and how many times the right log's processor seconds they take. Does not know how an audit
+decides.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.figures import ACCOUNTS, MOVE, READ, bank
+
+LEVELS = ("strict-serializable", "postgres:repeatable-read")
+COMMAND = [str(Path(sys.executable).with_name("troubadour")), "audit", "--quiet", "--isolation"]
+
+
+def with_checkpoints(count: int, parts: int) -> Iterator[dict[str, Any]]:
+    """The lines of a bank's log that can be cut in so many parts."""
+    lines = bank(count)
+    header = next(lines)
+    balances = dict(header["initial"]["accounts"]["rows"])
+    yield header
+    for place, line in enumerate(lines, 1):
+        yield line
+        for one in line["statements"]:
+            if "affected" in one:
+                balances[one["params"][1]] += one["params"][0]
+        if place % (count // parts) == 0 and place < count:
+            result = {"columns": ["id", "balance"], "rows": [list(row) for row in balances.items()]}
+            times = {"invoked": line["returned"] + 100, "returned": line["returned"] + 200}
+            statements = [{"sql": "SELECT * FROM accounts", "result": result}]
+            yield {
+                "kind": "checkpoint",
+                "id": f"checkpoint {place}",
+                "status": "committed",
+                **times,
+                "statements": statements,
+            }
+
+
+KINDS = ("value", "lost update", "phantom")
+
+
+def with_violation(count: int, kind: str) -> Iterator[dict[str, Any]]:
+    """The lines of a bank's log of which nine tenths are right. Then a read is wrong by one; or two that overlap read
+    the same balance, and both change it; or one does not see a new account, and sees it a moment later."""
+    balances = dict.fromkeys(range(ACCOUNTS), 1000)
+    at, lines = count * 9 // 10, bank(count)
+    yield next(lines)
+    for place, line in enumerate(lines):
+        if place >= at and kind == "value" and "result" in line["statements"][0]:
+            line["statements"][0]["result"]["rows"][0][0] += 1
+            kind = ""
+        elif place in (at, at + 1) and kind in ("lost update", "phantom"):
+            line["statements"] = _overlapping(kind, place - at, balances[5])
+            line["start"], line["invoked"] = 2 * at, 1000 * at + 10 * (place - at)
+            line["returned"] = 1000 * (at + 1) + 600 + 10 * (place - at)
+            if kind == "phantom":
+                line["commit"] = 2 * at + 5 - 2 * (place - at)
+        for one in line["statements"]:
+            if one["sql"] == MOVE:
+                balances[one["params"][1]] += one["params"][0]
+        yield line
+
+
+def _overlapping(kind: str, number: int, balance: int) -> list[dict[str, Any]]:
+    """The statements of the first and the second of two that overlap."""
+    if kind == "lost update":
+        read = {"sql": READ, "params": [5], "result": {"columns": ["balance"], "rows": [[balance]]}}
+        sql = "UPDATE accounts SET balance = $1 WHERE id = $2"
+        return [read, {"sql": sql, "params": [balance + 7 + number, 5], "affected": 1}]
+    if number:
+        return [{"sql": "INSERT INTO accounts VALUES ($1, 1)", "params": [ACCOUNTS], "affected": 1}]
+    sql = "SELECT id FROM accounts WHERE id >= $1"
+    rows: list[list[list[int]]] = [[], [[ACCOUNTS]]]
+    return [{"sql": sql, "params": [ACCOUNTS], "result": {"columns": ["id"], "rows": one}} for one in rows]
+
+
+def write(path: Path, lines: Iterator[dict[str, Any]]) -> Path:
+    """Write a log."""
+    with path.open("w", encoding="utf-8") as file:
+        for line in lines:
+            print(json.dumps(line, separators=(",", ":")), file=file)
+    return path
+
+
+class Ran:
+    """A run of a command: its status, processor seconds, MiB and seconds by the clock."""
+
+    def __init__(self, arguments: Sequence[str], log: Path | None = None) -> None:
+        """`log`: what it gets through a pipe."""
+        begun = time.monotonic()
+        source = None if log is None else subprocess.Popen(["cat", log], stdout=subprocess.PIPE).stdout
+        self._process = subprocess.Popen(arguments, stdin=source, stdout=subprocess.DEVNULL)
+        self._begun = begun
+
+    def killed_after(self, seconds: float) -> None:
+        """Kill it once it has taken so many processor seconds."""
+        ticks = os.sysconf("SC_CLK_TCK")
+        while True:
+            try:
+                fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                return
+            if fields[0] == "Z":
+                return
+            if (int(fields[11]) + int(fields[12])) / ticks >= seconds:
+                self._process.send_signal(signal.SIGKILL)
+                return
+            time.sleep(0.002)
+
+    def wait(self) -> Ran:
+        """Until it has ended."""
+        _, status, usage = os.wait4(self._process.pid, 0)
+        self._process.returncode = self.status = os.waitstatus_to_exitcode(status)
+        self.seconds, self.memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        self.clock = time.monotonic() - self._begun
+        return self
+
+
+def read_once(folder: Path, sizes: Sequence[int]) -> None:
+    """What logs of some sizes take."""
+    start = Ran([*COMMAND, LEVELS[0], str(write(folder / "log", bank(1)))]).wait().seconds
+    print(f"start-up: {start:.2f} CPU s")
+    for size in sizes:
+        log = write(folder / "log", bank(size))
+        for level in LEVELS:
+            for name in ("a file", "a pipe"):
+                piped = name == "a pipe"
+                one = Ran([*COMMAND, level, "-" if piped else str(log)], log if piped else None).wait()
+                each = (one.seconds - start) / size * 1e6
+                what = "correct" if one.status == 0 else f"status {one.status}"
+                print(f"{size:,} at {level}, {name}: {each:.1f} us, {one.memory:.0f} MiB, {what}", flush=True)
+
+
+def parts(folder: Path, size: int) -> None:
+    """What a log in eight parts takes."""
+    log = write(folder / "log", with_checkpoints(size, 8))
+    alone, two = (Ran([*COMMAND, LEVELS[0], str(log), "--jobs", jobs]).wait() for jobs in ("1", "2"))
+    told = f"{alone.clock:.1f} s on one process, {two.clock:.1f} on two, {alone.clock / two.clock:.2f} times as fast"
+    print(f"{size:,} in 8 parts: {told}; status {alone.status} and {two.status}", flush=True)
+
+
+def ended(folder: Path, size: int, times: int) -> None:
+    """What becomes of audits that are killed."""
+    log, state, witness = write(folder / "log", bank(size)), folder / "state", folder / "witness"
+    start = Ran([*COMMAND, LEVELS[0], str(write(folder / "one", bank(1)))]).wait().seconds
+    arguments = [*COMMAND, LEVELS[1], str(log), "--witness", str(witness)]
+    whole = Ran(arguments).wait()
+    wanted = witness.read_bytes()
+    work = whole.seconds - start
+    chosen, same, again = random.Random(1), 0, []
+    for _ in range(times):
+        first = Ran([*arguments, "--resume", str(state)])
+        first.killed_after(start + chosen.random() * work)
+        spent = first.wait().seconds
+        second = Ran([*arguments, "--resume", str(state)]).wait()
+        same += second.status == 0 and witness.read_bytes() == wanted and not state.exists()
+        again.append((spent + second.seconds - 2 * start - work) / work)
+    again.sort()
+    middle, most = again[len(again) // 2], again[-1]
+    print(
+        f"{size:,}, killed {times} times: {same} as without; work done again: {middle:.1%} (median), {most:.1%} (most)"
+    )
+
+
+def late(folder: Path, size: int) -> None:
+    """What violations late in a log take."""
+    right = write(folder / "log", bank(size))
+    whole = {level: Ran([*COMMAND, level, str(right)]).wait() for level in LEVELS}
+    for kind in KINDS:
+        log = write(folder / "log", with_violation(size, kind))
+        for level in LEVELS:
+            one = Ran([*COMMAND, level, str(log)]).wait()
+            what = "violation" if one.status == 1 else f"status {one.status}"
+            ratio = one.seconds / whole[level].seconds
+            told = f"{one.seconds:.1f} CPU s, {ratio:.2f} times the right log, {one.memory:.0f} MiB"
+            print(f"{size:,}, a {kind} at nine tenths, {level}: {what}, {told}", flush=True)
+
+
+@click.command()
+@click.option("--size", "sizes", type=int, multiple=True, default=(100_000, 300_000, 1_000_000), show_default=True)
+@click.option(
+    "--parts", "cut", type=int, default=200_000, show_default=True, help="Transactions of a log in parts; 0: none."
+)
+@click.option("--kills", type=int, default=50, show_default=True)
+@click.option("--killed", type=int, default=100_000, show_default=True, help="Transactions of a log that is ended.")
+@click.option(
+    "--late",
+    "spoilt",
+    type=int,
+    default=100_000,
+    show_default=True,
+    help="Transactions of a log that is wrong; 0: none.",
+)
+def main(sizes: tuple[int, ...], cut: int, kills: int, killed: int, spoilt: int) -> None:
+    """What streams take."""
+    print("load", os.getloadavg())
+    with tempfile.TemporaryDirectory() as folder:
+        read_once(Path(folder), [size for size in sizes if size])
+        if cut:
+            parts(Path(folder), cut)
+        if kills:
+            ended(Path(folder), killed, kills)
+        if spoilt:
+            late(Path(folder), spoilt)
+
+
+if __name__ == "__main__":
+    main()
