@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories public-histories large-histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial agreement products all-anomalies timestamps two-hosts release
+	pictures kills proxy profiles replayed mixed ambiguity taint round-trip appended typical serial agreement timestamp-agreement products all-anomalies timestamps two-hosts release hunt messages peers
 
 setup: $(STAMP)
 
@@ -130,7 +130,12 @@ large-histories: $(STAMP)
 # All anomalies of large simulated runs, and of public histories (ROOT as above) beside what is published of them.
 all-anomalies: $(STAMP)
 	$(PY) -m benchmarks.all_anomalies speed
+	$(PY) -m benchmarks.all_anomalies scale
 	$(if $(ROOT),$(PY) -m benchmarks.all_anomalies public $(ROOT) $(ARGS))
+
+# Histories before VeriStrong's checker and before ours in one run: ROOT has its artifact, CHECKER is its program.
+peers: $(STAMP)
+	$(PY) -m benchmarks.histories.peers $(ROOT) $(CHECKER)
 
 # Faults put into recorded logs, audited beside independent references
 faults: $(STAMP)
@@ -191,10 +196,20 @@ read-committed: $(STAMP)
 timestamps: $(STAMP)
 	$(PY) -m benchmarks.timestamps --page docs/histories.md $(ARGS)
 
+# The stages of audits by timestamps, of 100,000 and of 1,000,000 transactions, into their page: ten minutes.
+.PHONY: stages
+stages: $(STAMP)
+	$(PY) -m benchmarks.timestamps --stages --transactions 100000 --page docs/histories.md
+
+# What an audit by timestamps takes as each parameter of a log varies, into a picture and a page.
+.PHONY: sweeps
+sweeps: $(STAMP)
+	$(PY) -m benchmarks.sweeps --page docs/histories.md $(ARGS)
+
 # Random logs with timestamps before every judge and in several orders of arrival, 20,000 of each type, into their page. It
 # goes on where it was ended (build/agreement.json). MINUTES=30 for a slice: hours.
 MINUTES ?= 600
-agreement: $(STAMP)
+timestamp-agreement: $(STAMP)
 	$(PY) -m tests.property.timestamp_campaign --jobs $(WORKERS) --minutes $(MINUTES) --page docs/histories.md
 
 # Logs of operations on objects before every judge, 5,000 of each type and five witnesses of each, and a million transactions
@@ -246,6 +261,17 @@ ambiguity: $(STAMP)
 figures: $(STAMP)
 	$(PY) -m benchmarks.figures $(ARGS)
 
+# The paper's evaluation (§8), its numbers beside ours, slices: 10 minutes. ARGS="--keep" writes docs/evaluation.md;
+# "--fast" tells whether it works, "--transactions 100000 --timeout 300" are the paper's sizes: hours.
+.PHONY: paper
+paper: $(STAMP)
+	$(PY) -m benchmarks.paper $(ARGS)
+
+# Logs that are read once: what they take, cut in parts, ended fifty times. 20 minutes; ARGS="--size 100000 --kills 5".
+.PHONY: streams
+streams: $(STAMP)
+	$(PY) -m benchmarks.streams $(ARGS)
+
 # Serial logs with one value wrong and none, and shuffled ones, at sizes up to 100,000: 10 minutes.
 serial: $(STAMP)
 	$(PY) -m benchmarks.serial $(ARGS)
@@ -259,9 +285,29 @@ round-trip: $(STAMP)
 	@mkdir -p build
 	$(PY) -m tests.live.round_trip --json build/round-trip.json --page docs/round-trip.md
 
+# A short hunt on each engine that can be started here: 5 minutes. ENGINES="sqlite duckdb@1.0.0" MINUTES=30 for others.
+hunt: $(STAMP)
+	for engine in $(or $(ENGINES),sqlite duckdb postgres mariadb turso); do \
+	  .venv/bin/troubadour hunt $$engine --minutes $(or $(MINUTES),1) --out build/hunt/$$engine $(ARGS) || [ $$? -ne 2 ] || exit 2; done
+
+# Random statements on every engine beside the interpreter, 20,000 each, goes on where it stopped: two hours.
+.PHONY: campaigns
+campaigns: $(STAMP)
+	$(PY) -m tests.differential.campaigns $(ARGS)
+
+# MariaDB's own test suite, statement by statement: make mariadb-suite SUITE=.../mysql-test/main (package mariadb-test-data).
+.PHONY: mariadb-suite
+mariadb-suite: $(STAMP)
+	$(PY) -m tests.suites.mariadb $(SUITE)
+
 # Statements that well-known applications send, each recorded and audited by itself, in the table of their page: 2 minutes.
 typical: $(STAMP)
 	$(PY) -m tests.live.typical --page docs/applications.md
+
+# The same statements on PostgreSQL with each answer changed in every way: how many the audit finds. 5 minutes.
+.PHONY: changed
+changed: $(STAMP)
+	$(PY) -m tests.live.typical.changed --page docs/applications.md postgres
 
 # Applications that know nothing of the recorder, recorded and judged, in the tables of their page: 10 minutes.
 # make applications APPLICATIONS="huey oscar" measures these, and keeps the rows of the others.
@@ -281,6 +327,10 @@ reproductions: $(STAMP)
 # The pictures of docs/pictures, with chromium.
 pictures: $(STAMP)
 	$(PY) -m benchmarks.anomalies.screenshots
+
+# What is said of forty mistakes and twenty-four verdicts, now and at an earlier commit, side by side: 5 minutes.
+messages: $(STAMP)
+	$(PY) -m benchmarks.messages $(ARGS)
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
