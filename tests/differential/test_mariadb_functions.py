@@ -34,6 +34,16 @@ STATEMENTS = (
     ),
     "SELECT sha2('a', 1), sha2('a', 99999999999), sha2('a', -256), sha2(NULL, 256), sha2('a', NULL)",
     "SELECT sha1('x') = 'X', sha2('a', 256) < 'B'",
+    *(
+        f"SELECT length({value}), char_length({value}), sha1({value}), sha2({value}, 256), md5({value}), crc32({value}),"
+        f" to_base64({value}), hex({value})"
+        for value in ("x'00ff10'", "'a\u00e9'", "''", "12.50", "repeat('abc', 40)", "repeat('abc', 19)", "unhex('fe0')")
+    ),
+    "SELECT unhex('4'), unhex(''), unhex(12), unhex('zz'), unhex(hex('abc')), unhex(NULL), length(unhex('123'))",
+    "SELECT inet_aton('0.0.0.1') - 2",
+    "SELECT crc32('a') - 9999999999",
+    "SELECT is_ipv4(x'312E322E332E34'), is_ipv6(x'3a3a'), is_ipv4(NULL), is_ipv4_mapped(NULL), is_ipv4_compat('abcd')",
+    "SELECT inet6_ntoa(unhex('C0A801')), inet6_ntoa(x'C0A80102'), inet6_ntoa('1234'), inet6_ntoa(NULL)",
 )
 
 TABLES = (

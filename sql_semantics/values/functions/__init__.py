@@ -19,7 +19,7 @@ from sql_semantics.values.functions.moments import duckdb as duckdb_dates
 from sql_semantics.values.functions.moments import sqlite as sqlite_dates
 from sql_semantics.values.functions.moments import temporal, written
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table
-from sql_semantics.values.functions.texts import encoded, figures, formatted, regular, text
+from sql_semantics.values.functions.texts import addresses, encoded, figures, formatted, regular, text
 from sql_semantics.values.functions.texts import mysql as mysql_more
 from sql_semantics.values.functions.texts import sqlite as sqlite_texts
 from sql_semantics.values.functions.texts.pattern import like, like_pattern
@@ -55,7 +55,15 @@ _FUNCTIONS: Mapping[str, Table] = {
         listed.POSTGRES,
         json_paths.POSTGRES,
     ),
-    "mysql": _merged(numeric.MYSQL, text.MYSQL, temporal.MYSQL, bits.MYSQL, conversions.MYSQL, mysql_more.MYSQL),
+    "mysql": _merged(
+        numeric.MYSQL,
+        text.MYSQL,
+        temporal.MYSQL,
+        bits.MYSQL,
+        conversions.MYSQL,
+        mysql_more.MYSQL,
+        addresses.MYSQL,
+    ),
     "sqlite": _merged(
         numeric.SQLITE,
         text.SQLITE,

@@ -13,7 +13,7 @@ from typing import Any
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import Kind, SqlType, Value
+from sql_semantics.values.types import TEXT, Kind, SqlType, Value
 
 Implementation = Callable[..., Any]
 
@@ -86,6 +86,14 @@ def exactly(*types: SqlType) -> tuple[Slot, ...]:
 def any_of(kinds: Sequence[Kind] | frozenset[Kind], target: SqlType | None = None) -> Slot:
     """A slot for a family of kinds."""
     return Slot(frozenset(kinds), target)
+
+
+def of_either(
+    result: SqlType, build: Callable[[Call], Implementation], *others: Slot, strict: bool = True
+) -> tuple[Rule, ...]:
+    """A function of bytes that takes texts as well; other arguments become texts."""
+    firsts = (Slot(frozenset({Kind.BYTES})), Slot(frozenset({Kind.TEXT}), TEXT))
+    return tuple(Rule((first, *others), result, build, strict=strict) for first in firsts)
 
 
 def plainly(function: Implementation) -> Callable[[Call], Implementation]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
-import re
+import string
 import zlib
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -12,10 +13,10 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.functions.moments.temporal import DAYS, MONTHS
-from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, of_either, plainly
 from sql_semantics.values.functions.texts.regular import read_regex
 from sql_semantics.values.text import TextRule, common_rule, text_equality, text_order, text_rule
-from sql_semantics.values.types import BIGINT, EXACT_KINDS, INT, INTEGER_KINDS, TEXT, Kind
+from sql_semantics.values.types import BIGINT, BYTES, EXACT_KINDS, INT, INTEGER_KINDS, TEXT, UBIGINT, Kind
 
 
 def _rule(call: Call) -> TextRule:
@@ -65,12 +66,17 @@ def _matches(call: Call) -> Implementation:
     return apply
 
 
-def _checksum(text: str) -> int:
-    return zlib.crc32(text.encode())
+def bytes_of(value: str | bytes) -> bytes:
+    """What a text is stored as; bytes as they are."""
+    return value.encode() if isinstance(value, str) else value
 
 
-def _sha1(text: str) -> str:
-    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+def _checksum(value: str | bytes) -> int:
+    return zlib.crc32(bytes_of(value))
+
+
+def _sha1(value: str | bytes) -> str:
+    return hashlib.sha1(bytes_of(value), usedforsecurity=False).hexdigest()
 
 
 def _sha2(call: Call) -> Implementation:
@@ -78,9 +84,9 @@ def _sha2(call: Call) -> Implementation:
     10.11), MySQL's manual has NULL there."""
     of_null = None if call.dialect.product == "mysql" else 0
 
-    def apply(text: str | None, bits: int | None) -> str | None:
+    def apply(value: str | bytes | None, bits: int | None) -> str | None:
         made = _SHA2.get(of_null if bits is None else bits)
-        return None if made is None or text is None else made(text.encode()).hexdigest()
+        return None if made is None or value is None else made(bytes_of(value)).hexdigest()
 
     return apply
 
@@ -104,24 +110,6 @@ def _month(value: date) -> str:
 
 def _compared(call: Call) -> Implementation:
     return text_order(_rule(call))
-
-
-def _address_number(text: str) -> int | None:
-    """The number of an address of the internet of four parts; NULL for what is none."""
-    parts = text.split(".")
-    if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
-        if _PERHAPS_ADDRESS.fullmatch(text):
-            raise Unsupported("inet_aton() of a text of other than four numbers")
-        return None
-    numbers = [int(part) for part in parts]
-    return None if max(numbers) > 255 else int.from_bytes(bytes(numbers), "big")
-
-
-_PERHAPS_ADDRESS = re.compile(r"[0-9.]*", re.ASCII)
-
-
-def _address(number: int) -> str | None:
-    return ".".join(map(str, number.to_bytes(4, "big"))) if 0 <= number < 2**32 else None
 
 
 def _week(day: date, mode: int) -> tuple[int, int]:
@@ -154,6 +142,17 @@ def _year_and_week(day: date, mode: int = 0) -> int:
     return year * 100 + week
 
 
+def _unhex(text: str) -> bytes | None:
+    """NULL of other letters; an odd first digit stands for a byte."""
+    return bytes.fromhex("0" * (len(text) % 2) + text) if _HEXADECIMAL.issuperset(text) else None
+
+
+def _to_base64(value: str | bytes) -> str:
+    written = base64.b64encode(bytes_of(value)).decode()
+    return "\n".join(written[at : at + 76] for at in range(0, len(written), 76))
+
+
+_HEXADECIMAL = frozenset(string.hexdigits)
 _MOMENT = any_of([Kind.DATE, Kind.TIMESTAMP])
 _TEXTS, _EXACT, _WHOLE = any_of([Kind.TEXT]), any_of(EXACT_KINDS), any_of(INTEGER_KINDS)
 MYSQL: Table = {
@@ -165,17 +164,17 @@ MYSQL: Table = {
     ),
     "regexp": (Rule(exactly(TEXT, TEXT), INT, _matches),),
     "strcmp": (Rule(exactly(TEXT, TEXT), INT, _compared),),
-    "inet_aton": (Rule(exactly(TEXT), BIGINT, plainly(_address_number)),),
-    "inet_ntoa": (Rule((_WHOLE,), TEXT, plainly(_address)),),
     "week": (Rule((_MOMENT, _WHOLE), INT, plainly(_week_of)),),
     "yearweek": (
         Rule((_MOMENT,), INT, plainly(_year_and_week)),
         Rule((_MOMENT, _WHOLE), INT, plainly(_year_and_week)),
     ),
-    "crc32": (Rule(exactly(TEXT), BIGINT, plainly(_checksum)),),
-    "sha": (Rule(exactly(TEXT), TEXT, plainly(_sha1)),),
-    "sha1": (Rule(exactly(TEXT), TEXT, plainly(_sha1)),),
-    "sha2": (Rule((*exactly(TEXT), any_of(INTEGER_KINDS, BIGINT)), TEXT, _sha2, strict=False),),
+    "unhex": (Rule(exactly(TEXT), BYTES, plainly(_unhex)),),
+    "to_base64": of_either(TEXT, plainly(_to_base64)),
+    "crc32": of_either(UBIGINT, plainly(_checksum)),
+    "sha": of_either(TEXT, plainly(_sha1)),
+    "sha1": of_either(TEXT, plainly(_sha1)),
+    "sha2": of_either(TEXT, _sha2, any_of(INTEGER_KINDS, BIGINT), strict=False),
     "dayname": (Rule((_MOMENT,), TEXT, plainly(_day)),),
     "monthname": (Rule((_MOMENT,), TEXT, plainly(_month)),),
 }

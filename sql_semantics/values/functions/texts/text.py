@@ -7,7 +7,9 @@ LIKE.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from sql_semantics.errors import Unsupported
@@ -19,8 +21,8 @@ from sql_semantics.values.functions.rule import (
     Table,
     any_of,
     exactly,
+    of_either,
     plainly,
-    refused,
 )
 from sql_semantics.values.text import common_rule, equal_by_code_points, text_rule
 from sql_semantics.values.types import (
@@ -290,6 +292,13 @@ def _hex(value: str | bytes | None) -> str:
     return (value.encode() if isinstance(value, str) else value).hex().upper()
 
 
+def _hex_rounded(number: Decimal | float) -> str:
+    """Of the integer that MySQL rounds a double to, and of the largest one beyond 64 bits."""
+    double = float(number)
+    within = -(2.0**63) < double < 2.0**64
+    return f"{int(double + math.copysign(0.5, double)) % 2**64:X}" if within else "F" * 16
+
+
 _TEXT = exactly(TEXT)[0]
 _INT = Slot(INTEGER_KINDS, INT)
 _PG_INT = any_of([Kind.SMALLINT, Kind.INT], INT)
@@ -396,19 +405,20 @@ MYSQL: Table = {
     "hex": (
         *(Rule((slot,), TEXT, plainly(_hex)) for slot in (_TEXT, _BYTES)),
         Rule((_INT,), TEXT, plainly(lambda number: f"{number % 2**64:X}")),
-        Rule((any_of(FLOAT_KINDS | {Kind.NUMERIC}),), refused("hex() of a number with a fraction"), plainly(_hex)),
+        Rule((any_of(FLOAT_KINDS | {Kind.NUMERIC}),), TEXT, plainly(_hex_rounded)),
     ),
     **_larger(_INT, INT),
     **_SET_SIDES,
-    "length": (Rule((_TEXT,), INT, plainly(_octets)),),
-    "octet_length": (Rule((_TEXT,), INT, plainly(_octets)),),
-    "char_length": (Rule((_TEXT,), INT, plainly(len)),),
-    "character_length": (Rule((_TEXT,), INT, plainly(len)),),
+    "length": of_either(INT, plainly(_octets)),
+    "octet_length": of_either(INT, plainly(_octets)),
+    "char_length": of_either(INT, plainly(len)),
+    "character_length": of_either(INT, plainly(len)),
     "locate": (Rule((_TEXT, _TEXT), INT, _finder(True)), Rule((_TEXT, _TEXT, _INT), INT, _finder(True))),
     "space": (Rule((_INT,), TEXT, plainly(lambda n: _repeat(" ", n))),),
 }
 del MYSQL["btrim"]
 MYSQL["replace"] = (Rule((_TEXT,) * 3, TEXT, plainly(_mysql_replace), strict=False),)
+MYSQL["md5"] = of_either(TEXT, plainly(_md5))
 MYSQL.update(lcase=MYSQL["lower"], ucase=MYSQL["upper"], substring=MYSQL["substr"], mid=MYSQL["substr"][1:])
 
 SQLITE: Table = {
