@@ -202,6 +202,15 @@ def mismatch(parsed: ParsedObservation, outcome: Outcome) -> str | None:
     return None
 
 
+def rows_apart(parsed: ParsedObservation, outcome: Outcome) -> int:
+    """How many rows were observed that are not in the outcome, or are in it that were not observed."""
+    apart = 0
+    for observed, shown in zip(parsed.results or (), outcome.results, strict=False):
+        seen, expected = Counter(observed.rows or ()), Counter[ObservedRow](shown.rows)
+        apart += (seen - expected).total() + (expected - seen).total()
+    return apart
+
+
 def _shown_sets(outcome: Outcome, observed: int) -> list[ResultSet[Value]]:
     """The result sets, without the last one where it is optional and not among so many."""
     results = outcome.results

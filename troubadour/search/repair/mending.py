@@ -23,7 +23,7 @@ from troubadour.search.repair.moves.pull_forward import defer, defer_anew, separ
 from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import swap_seen
-from troubadour.search.repair.moves.unknown_outcome import with_one, without_one
+from troubadour.search.repair.moves.unknown_outcome import with_one, without_one, without_several
 from troubadour.search.repair.moves.window import weave
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
@@ -108,6 +108,11 @@ MOVES: tuple[Move, ...] = (
         "with one of unknown outcome",
         lambda case: with_one(case.frontier, case.item, case.pending[:FEW]),
         lambda case: bool(case.pending),
+    ),
+    Move(
+        "without several of unknown outcome",
+        lambda case: without_several(case.frontier, case.item),
+        lambda case: not case.symbolic and bool(case.frontier.problem.unknown),
     ),
     # an order nearby is likelier than an old state that happens to look alike
     Move("window", lambda case: weave(case.frontier, case.item, case.pending[:FEW])),
