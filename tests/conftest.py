@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 collect_ignore = ["data"]
 """What tests run, some of it files of tests."""
 
-# A failing property prints the blob that repeats it. No deadline: the machines that run this are shared. With
-# HYPOTHESIS_PROFILE=long the same properties are searched for longer.
+# A failing property prints the blob that repeats it. No deadline: the machines that run this are shared. The fast tests
+# draw the same examples in every run, so that a change fails for what it changed; with HYPOTHESIS_PROFILE=long the same
+# properties are searched for longer, and for others each time.
 _COMMON = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fast", max_examples=60, **_COMMON)
+settings.register_profile("fast", max_examples=60, derandomize=True, **_COMMON)
 settings.register_profile("long", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
