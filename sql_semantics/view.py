@@ -33,11 +33,14 @@ class View(Protocol):
     `savepoints` are the transaction's named ones, oldest first; the view only keeps the list. `rechecks`: a row that a
     statement writes or locks may be a newer one than it reads, see `current`. `locks`: none may be newer, so that the
     view is told of those that a query locks, by `current`, and the parent of a new reference is one that is read.
+    `apart`: each row may be of a state of its own, so that those that a query locks may have been others when it
+    sorted them.
     """
 
     savepoints: list[tuple[str, Mark]]
     rechecks: bool
     locks: bool
+    apart: bool
 
     def begin(self, acting: Acting = "reads") -> None:
         """A statement execution begins (inner statements of procedures too): at some isolation levels each one

@@ -580,6 +580,7 @@ RUNNING = RunRules(
     limit_zero_runs_nothing=False,
     having_alone_reads_nothing=False,
     locked_joins_read_newest=False,
+    locks_sorted_rows=False,
     shares_rows_by_index=False,
     odd_window_arguments=False,
     sum_digits=None,

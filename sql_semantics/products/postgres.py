@@ -223,6 +223,7 @@ POSTGRES = Rules(
         shows_padding=True,
         limit_zero_runs_nothing=True,
         having_alone_reads_nothing=True,
+        locks_sorted_rows=True,
         odd_window_arguments=True,
         meets_newer_tables=True,
         named_cursors=True,

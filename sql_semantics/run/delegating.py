@@ -16,6 +16,7 @@ class DelegatingView:
         self.savepoints = view.savepoints
         self.rechecks = view.rechecks
         self.locks = view.locks
+        self.apart = view.apart
 
     def begin(self, acting: Acting = "reads") -> None:
         """As the view below."""

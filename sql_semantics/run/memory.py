@@ -23,6 +23,7 @@ class MemoryView:
 
     rechecks = False
     locks = False
+    apart = False
     __slots__ = (
         "_choose",
         "_chosen",

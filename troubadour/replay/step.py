@@ -209,6 +209,7 @@ class Step:
             acts=self.level.acts,
             by_row=self.level.by_row,
             locks=self.level.locks,
+            apart=not (self.level.one_snapshot or self.level.per_statement),
         )
         try:
             refusal = self._run_statements(view)

@@ -61,11 +61,13 @@ class WitnessView:
         acts: bool = False,
         by_row: bool = False,
         locks: bool = False,
+        apart: bool = False,
     ) -> None:
         self.rechecks = rechecks
         self._acts = acts
         self._by_row = by_row
         self.locks = locks
+        self.apart = apart
         self._in_moments = False
         self._kind: Acting = "reads"
         self._caller: Acting | None = None

@@ -24,6 +24,7 @@ from sql_semantics.ir.walks.digits import Digits
 from sql_semantics.outcome import Arranged, GuardedResult, ResultSet
 from sql_semantics.records import dataclass
 from sql_semantics.run.queries.aggregates.averages import planned_aggregates
+from sql_semantics.run.queries.locking import locks_sorted_rows
 from sql_semantics.run.queries.order import limit_value, require_comparable, require_shown_digits, sort_rows
 from sql_semantics.run.queries.select import (
     _reads_one_row,
@@ -88,7 +89,9 @@ def compile_query(
     order = [order_expression(key, select.outputs) for key in select.order]
     order_keys = [compile_scalar(expression, dialect) for expression in order]
     order_types = [expression.type for expression in order]
-    arranged = _shown_order(select, order, dialect) if answered and order and not select.distinct else None
+    # which rows are locked in which version is left open here
+    in_order = bool(order) and not locks_sorted_rows(select, dialect)
+    arranged = _shown_order(select, order, dialect) if answered and in_order and not select.distinct else None
     finish = compile_finish(types, dialect, partial(inner_output, digits=digits) if inner else compile_output)
     bounds = _compile_bounds(select, dialect)
     runs_nothing = running.limit_zero_runs_nothing
@@ -124,7 +127,7 @@ def compile_query(
         if order:
             projected = _sorted(projected, select.order, order_types, dialect)
         found: GuardedRows = [(guard, finish(values)) for guard, values, _ in projected]
-        return Selected(types, found, [keys for _, _, keys in projected] if order else None, offset, limit)
+        return Selected(types, found, [keys for _, _, keys in projected] if in_order else None, offset, limit)
 
     return query
 

@@ -85,6 +85,7 @@ class DecidingView:
 
     rechecks = False
     locks = False
+    apart = False
 
     def begin(self, acting: Acting = "reads") -> None:
         """See `View`. The n-th execution of every path is the same one of the view below."""

@@ -47,6 +47,9 @@ class RunRules:
     """Whether HAVING without GROUP BY and aggregates leaves the tables unread."""
     locked_joins_read_newest: bool
     """Whether a join that locks rows finds them in the version that it locks, and no older one."""
+    locks_sorted_rows: bool
+    """Whether a query locks its rows after it has sorted them, so that it may answer them out of order where they have
+    changed since (PostgreSQL manual, SELECT, The Locking Clause)."""
     shares_rows_by_index: bool
     """Whether a shared lock may be on an entry of an index, with the row itself not looked at (InnoDB)."""
     odd_window_arguments: bool

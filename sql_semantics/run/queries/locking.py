@@ -81,6 +81,11 @@ def is_of_one_table(select: Select) -> bool:
     return len(select.sources) == 1 and isinstance(select.sources[0].relation, BaseTable)
 
 
+def locks_sorted_rows(select: Select, dialect: Dialect) -> bool:
+    """Whether a query locks its rows after it has sorted them."""
+    return bool(select.locking and select.order) and dialect.rules.running.locks_sorted_rows
+
+
 def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Arguments, Frame], list[Met]]:
     """f(view, args, frame) -> the rows of a query that locks them, where `view.rechecks` or `view.locks`.
 

@@ -29,7 +29,7 @@ from sql_semantics.run.queries.aggregates.aggregate import compile_groups
 from sql_semantics.run.queries.aggregates.averages import planned_aggregates
 from sql_semantics.run.queries.aggregates.window import compile_windows
 from sql_semantics.run.queries.join import Rows, compile_single, compile_sources
-from sql_semantics.run.queries.locking import compile_locked, is_of_one_table
+from sql_semantics.run.queries.locking import compile_locked, is_of_one_table, locks_sorted_rows
 from sql_semantics.run.queries.order import (
     distinct_rows,
     first_rows,
@@ -96,7 +96,7 @@ def compile_select(
         )
         execute = _finished(produce, finish, types, bounds, select.skip_locked)
         execute = _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
-        return _unless_empty(select, execute, types, bounds, dialect)
+        return _unless_empty(select, _answered(select, execute, dialect), types, bounds, dialect)
     produce = compile_sources(select.sources, select.where, dialect, may=partial)
     if dialect.rules.running.having_alone_reads_nothing and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
@@ -107,7 +107,19 @@ def compile_select(
     execute = _general(select, produce, finish, types, bounds, dialect, may, shown, freely)
     if select.locking and row_by_row:
         execute = _locking(select, execute, finish, types, bounds, dialect, may)
-    return _unless_empty(select, execute, types, bounds, dialect)
+    return _unless_empty(select, _answered(select, execute, dialect), types, bounds, dialect)
+
+
+def _answered(select: Select, execute: Execute, dialect: Dialect) -> Execute:
+    """The same query where rows that it locks may have changed since it sorted them: answered in any order."""
+    if not locks_sorted_rows(select, dialect):
+        return execute
+
+    def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
+        found = execute(view, args, frame)
+        return replace(found, keys=None) if view.apart else found
+
+    return query
 
 
 def _unless_empty(

@@ -45,6 +45,7 @@ class ConcreteView(Writing):
         "_states",
         "_tables",
         "_use_index",
+        "apart",
         "claims",
         "footprint",
         "keys",
@@ -67,6 +68,7 @@ class ConcreteView(Writing):
         super().__init__(author, choices, given)
         self.rechecks = False
         self.locks = given.released is not None
+        self.apart = given.keyed
         self._released = given.released or frozenset()
         self._blocks = 0
         self._states = states

@@ -448,6 +448,7 @@ class _OneRow:
 
     rechecks = False
     locks = False
+    apart = False
     __slots__ = ("looked", "rows", "savepoints", "scanned")
 
     def __init__(self, row: Row | None) -> None:

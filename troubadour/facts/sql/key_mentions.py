@@ -28,6 +28,7 @@ class _EmptyTables:
 
     rechecks = False
     locks = False
+    apart = False
 
     def begin(self, acting: Acting = "reads") -> None:
         """See `View`."""

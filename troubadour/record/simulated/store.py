@@ -57,6 +57,7 @@ class StateView:
 
     rechecks = False
     locks = False
+    apart = False
 
     def begin(self, acting: Acting = "reads") -> None:
         """All executions of a statement read the same state."""

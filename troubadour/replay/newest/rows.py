@@ -35,6 +35,7 @@ class NewestRows:
 
     rechecks = False
     locks = False
+    apart = False
     __slots__ = ("_indexes", "_next", "_rows", "journal", "looks", "savepoints", "statement")
 
     def __init__(self, initial: Mapping[str, Sequence[Row]]) -> None:
