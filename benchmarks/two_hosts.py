@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from benchmarks.serial import HEAD, judged
+from benchmarks.verdicts.measure import Auditor
 from troubadour.record import Draws, EmbeddedPostgres, Executor, Logic, record_run
 from troubadour.record.runs.workload import Rows
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
@@ -24,6 +24,8 @@ OFF = 7_654_321_000
 """Microseconds that the second host's clock is off."""
 
 TIMES = ("invoked", "returned")
+
+HEAD = "| run | transactions | verdict | CPU s | reason |\n|---|---:|---|---:|---|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +99,13 @@ def on_two_hosts(lines: Sequence[str]) -> list[str]:
 @click.command()
 @click.option("--transactions", default=1_000, show_default=True)
 @click.option("--runs", default=2, show_default=True, help="Of each product and level.")
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds of an audit.")
+@click.option("--cpu", default=60.0, show_default=True, help="Processor seconds of an audit.")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("build/two-hosts"), show_default=True)
-def main(transactions: int, runs: int, timeout: float, folder: Path) -> None:
+def main(transactions: int, runs: int, cpu: float, folder: Path) -> None:
     """Record the runs and audit them, at the level that they ran at."""
     folder.mkdir(parents=True, exist_ok=True)
     print(HEAD)
-    with EmbeddedPostgres() as postgres, PrivateMariaDB() as mariadb:
+    with EmbeddedPostgres() as postgres, PrivateMariaDB() as mariadb, Auditor() as auditor:
         for dialect, dsn in (("postgres", postgres.dsn), ("mysql", mariadb.dsn)):
             levels = ("snapshot", "serializable") if dialect == "postgres" else ("serializable",)
             for level in levels:
@@ -114,8 +116,10 @@ def main(transactions: int, runs: int, timeout: float, folder: Path) -> None:
                     )
                     lines = on_two_hosts(path.read_text(encoding="utf-8").splitlines())
                     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-                    found = judged(path, level, timeout)
-                    print(found.row(f"{dialect}, {level}, seed {seed}", transactions), flush=True)
+                    found = auditor.audit((path,), level, cpu)
+                    reason = (found.reason or "").replace("|", "/")
+                    name = f"{dialect}, {level}, seed {seed}"
+                    print(f"| {name} | {transactions:,} | {found.verdict} | {found.cpu:.2f} | {reason} |", flush=True)
 
 
 if __name__ == "__main__":
