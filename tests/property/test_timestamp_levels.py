@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from tests.property.timestamped_logs import KINDS, timestamped_log
+from tests.property.object_logs import Draft
+from tests.property.timestamped_logs import KINDS, partly_numbered, timestamped_log
+from tests.unit.test_objects_ahead import AtOnce
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.objects.decide import ObjectOptions, decide_objects
 from troubadour.audit.objects.second import by_sql
@@ -25,7 +27,7 @@ from troubadour.oracle import explain
 from troubadour.replay.checker import check as check_sql
 from troubadour.replay.objects import check as check_columns
 from troubadour.replay.objects.windows import explained
-from troubadour.timestamps.counted import doubt
+from troubadour.timestamps.counted import PART, doubt
 from troubadour.timestamps.ledger import Ledger, Rules
 from troubadour.timestamps.offline import initial_of, ledger_of, stamped
 from troubadour.timestamps.store import Store
@@ -33,11 +35,11 @@ from troubadour.timestamps.store import Store
 LEVELS = ("timestamp-snapshot", "timestamp-serializable")
 
 
-def compared(kind: str, seeds: Iterable[int]) -> Counter[str]:
+def compared(kind: str, seeds: Iterable[int], drafted: Callable[[str, int], Draft] = timestamped_log) -> Counter[str]:
     """What the judges say, each as the oracle does."""
     counts: Counter[str] = Counter()
     for seed in seeds:
-        log = timestamped_log(kind, seed).read()
+        log = drafted(kind, seed).read()
         for level in LEVELS:
             sql, library = library_for(expanded(log), level)
             answer = explain(sql, library, level)
@@ -66,11 +68,11 @@ def state(ledger: Ledger) -> tuple[object, ...]:
     return set(ledger.wrong), sorted(map(repr, ledger.faults)), set(ledger.conflicts), ledger.late, ledger.gaps
 
 
-def arrived(kind: str, seeds: Iterable[int], orders: int) -> int:
+def arrived(kind: str, seeds: Iterable[int], orders: int, drafted: Callable[..., Draft] = timestamped_log) -> int:
     """How many violations logs have, each whatever the order in which its transactions come."""
     found = 0
     for seed in seeds:
-        log = timestamped_log(kind, seed, least=3, most=8).read()
+        log = drafted(kind, seed, least=3, most=8).read()
         rng = random.Random(f"arrivals {kind} {seed}")
         rules = Rules(serial=rng.random() < 0.4, visible=rng.random() < 0.3, gaps=rng.random() < 0.3)
         whole = ledger_of(log, rules)
@@ -102,6 +104,42 @@ def arrived(kind: str, seeds: Iterable[int], orders: int) -> int:
     return found
 
 
+def late_in_sessions(kind: str, seeds: Iterable[int]) -> Counter[str]:
+    """Transactions that a ledger has as late in sessions of which some transactions have no number: each is so in the
+    order of its session, which is the hint order, or the other one is late there, and the oracle refutes the log."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        log = partly_numbered(kind, seed).read()
+        ledger = ledger_of(log, Rules())
+        found["logs"] += 1
+        if not ledger.late:
+            continue
+        where = f"{kind} {seed}"
+        place = {one: at for at, one in enumerate(log.order)}
+        for late, before in ledger.late.items():
+            assert place[before] < place[late] or log.commits[late] > log.starts[before], where
+        sql, library = library_for(expanded(log), "timestamp-snapshot")
+        assert explain(sql, library, "timestamp-snapshot").status is Status.VIOLATION, where
+        found["late"] += len(ledger.late)
+        found["beside others without numbers"] += {log.numbers[one] < 0 for one in range(len(log))} == {True, False}
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_late_in_a_session_of_some_numbers_is_so_for_good(kind: str) -> None:
+    found = late_in_sessions(kind, range(84_000, 84_040))
+    assert found["late"] > 10 and found["beside others without numbers"] > 5, found
+    assert arrived(kind, range(85_000, 85_020), 3, partly_numbered) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_late_in_a_session_of_some_numbers_is_so_for_good_of_many(kind: str) -> None:
+    assert late_in_sessions(kind, range(86_000, 88_000))["late"] > 500
+    assert arrived(kind, range(88_000, 89_000), 3, partly_numbered) > 500
+    assert compared(kind, range(89_000, 89_300), partly_numbered)["violation"] > 50
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_arrivals_in_any_order_are_as_all_at_once(kind: str) -> None:
     assert arrived(kind, range(73_000, 73_060), 4) > 30
@@ -120,7 +158,9 @@ def counted(seeds: Iterable[int]) -> Counter[str]:
         log = timestamped_log("register", seed, least=4, most=16, ties=0.2).read()
         rng = random.Random(seed)
         rules = Rules(serial=rng.random() < 0.5)
-        whole, some = ledger_of(log, rules, 10**9), doubt(log, rules, rng.randrange(1, 3))
+        beside = {"PART": rng.choice((PART, 4)), "is_allowed": rng.choice((bool, lambda: True)), "Beside": AtOnce}
+        with mock.patch.multiple("troubadour.timestamps.counted", **beside):
+            whole, some = ledger_of(log, rules, 10**9), doubt(log, rules, rng.randrange(1, 3))
         if some is None:
             continue
         with mock.patch("troubadour.timestamps.offline.doubt", return_value=some):

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.property.object_logs import CHANGE, KINDS, TYPES, Cell, Draft, Json, State
 
-__all__ = ["KINDS", "timestamped_log"]
+__all__ = ["KINDS", "partly_numbered", "timestamped_log"]
 
 Step = tuple[int, float, int, str]
 
@@ -71,6 +71,22 @@ def timestamped_log(kind: str, seed: int, *, least: int = 2, most: int = 5, ties
         _spoil(rng, draft)
     if rng.random() < 0.4:
         rng.shuffle(draft.lines)
+    return draft
+
+
+def partly_numbered(kind: str, seed: int, *, least: int = 2, most: int = 5, ties: float = 0.4) -> Draft:
+    """The same, but transactions run in sessions, and some of each have no number."""
+    rng = random.Random(f"{kind} partly numbered {seed}")
+    draft = timestamped_log(kind, seed, least=least, most=most, ties=ties)
+    numbers = dict.fromkeys("xy", 0)
+    for line in rng.sample(draft.lines, len(draft.lines)):
+        line["session"] = session = rng.choice("xxy")
+        line.pop("sno", None)
+        if rng.random() < 0.6:
+            line["sno"] = numbers[session]
+            numbers[session] += 1
+        if rng.random() < 0.3:
+            line["invoked"], line["returned"] = sorted(rng.sample(range(100), 2))
     return draft
 
 

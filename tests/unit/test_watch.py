@@ -227,6 +227,14 @@ def test_what_no_session_can_mend_is_told_for_good() -> None:
         assert not [*told, *watching.due()] and watching.status()["watermark"] is None
 
 
+def test_numbers_are_never_compared_with_commits() -> None:
+    lines = [{**one("a", 1, 2), "session": "x"}, {**one("b", 3, 4), "session": "x", "sno": 0}]
+    for order in (lines, lines[::-1]):
+        watching = judge(read_header(json.dumps(TIMED).encode()), "timestamp-snapshot", lambda: 0.0)
+        told = [event["kind"] for line in order for event in _added(watching, line)]
+        assert "violation" not in told and not [*watching.closed()]
+
+
 def _growing(count: int, *late: int) -> list[Json]:
     """Correct transactions on 40 keys, of which some come last."""
     lines = [

@@ -64,10 +64,13 @@ class Flip:
 
 
 Conflict = tuple[int, int, Cell]
+Chain = tuple[str | int, bool]
+"""A session, and whether its transactions that have numbers or those that have none are meant: each follow one another
+by their numbers or by their commits, whatever stands between them; one of either kind goes by the order of all."""
 
 _KEPT = (
-    "known", "wrong", "faults", "conflicts", "sessions", "_tops", "late", "gaps", "unplaced", "mixed", "records",
-    "reloads", "_blocks", "_cut",
+    "known", "wrong", "faults", "conflicts", "sessions", "_tops", "late", "gaps", "unplaced", "records", "reloads",
+    "_blocks", "_cut",
 )  # fmt: skip
 """What a ledger has beside the versions of its keys: plain numbers, texts and collections of them."""
 
@@ -84,15 +87,14 @@ class Ledger:
         """The reads that are of no version that they may be of."""
         self.faults: list[tuple[int, Cell, Any, Any]] = []
         self.conflicts: dict[Conflict, None] = {}
-        self.sessions: dict[str | int, list[tuple[int, int, int, int, int | None]]] = {}
-        self._tops: dict[str | int, list[tuple[int, int]]] = {}
-        """Of each session the last commit up to each of its transactions, and which one it is."""
+        self.sessions: dict[Chain, list[tuple[int, int, int, int, int]]] = {}
+        """Of each transaction by what it is ordered, and then, its number among all, its start and its commit."""
+        self._tops: dict[Chain, list[tuple[int, int]]] = {}
+        """Of each chain the last commit up to each of its transactions, and which one it is."""
         self.late: dict[int, int] = {}
         """The transactions that started before their session's last commit, and the one that committed then."""
         self.gaps: dict[int, tuple[int, int]] = {}
         self.unplaced = 0
-        self.mixed: set[str | int] = set()
-        """Sessions of which some transactions have numbers and others have not."""
         self.elsewhere: dict[str, int] = {}
         """Violations of keys that are not looked at here, by axiom."""
         self.upto: int | None = None
@@ -110,8 +112,8 @@ class Ledger:
         """A bit for some keys each: whether one of them is in the store alone."""
         self._blocks = 0
         """Blocks of `known` that were settled."""
-        self._cut: set[str | int] = set()
-        """Sessions of which a part is settled."""
+        self._cut: set[Chain] = set()
+        """Those of which a part is settled."""
 
     def add(self, one: Stamped) -> list[Flip]:
         """Take a transaction; the reads of others, and of its own, that are right or wrong now."""
@@ -219,13 +221,13 @@ class Ledger:
                 self._gone[at >> 3] |= 1 << (at & 7)
                 continue
             self.records += OF_A_KEY + len(versions.commits) + len(versions.readers)
-        for session, mine in self.sessions.items():
-            cut = next((at for at, one in enumerate(mine) if one[3] >= horizon), len(mine)) - 1
+        for chain, mine in self.sessions.items():
+            cut = next((at for at, one in enumerate(mine) if one[4] >= horizon), len(mine)) - 1
             if cut > 0:
-                tops = self._tops[session]
-                parts.append((_named(session), (mine[:cut], tops[:cut])))
+                tops = self._tops[chain]
+                parts.append((_named(chain), (mine[:cut], tops[:cut])))
                 del mine[:cut], tops[:cut]
-                self._cut.add(session)
+                self._cut.add(chain)
         store.put(parts, heads)
         while (self._blocks + 1) * BLOCK <= max(self.known, default=0) + 1 - kept:
             first = self._blocks * BLOCK
@@ -293,12 +295,12 @@ class Ledger:
         if one.session is None or one.start is None:
             return
         commit = one.start if one.commit is None else one.commit
-        rank = commit if one.sno is None else one.sno
-        mine = self.sessions.setdefault(one.session, [])
-        if mine and (mine[0][4] is None) != (one.sno is None):
-            self.mixed.add(one.session)
-        entry = rank, one.number, one.start, commit, one.sno
-        tops = self._tops.setdefault(one.session, [])
+        chain = one.session, one.sno is not None
+        mine = self.sessions.setdefault(chain, [])
+        # of equal commits the one first that started first, after which the other one may come
+        rank, tie = (one.sno, 0) if one.sno is not None else (commit, 0 if self.rules.visible else one.start)
+        entry = rank, tie, one.number, one.start, commit
+        tops = self._tops.setdefault(chain, [])
         if mine and mine[-1] < entry and not self.rules.gaps:
             # nearly always
             last = tops[-1]
@@ -307,21 +309,21 @@ class Ledger:
             mine.append(entry)
             tops.append((commit, one.number) if commit > last[0] else last)
             return
-        if one.session in self._cut and entry < mine[0]:
+        if chain in self._cut and entry < mine[0]:
             assert self._store is not None
             if self._store.forgets:
                 self.forgotten += 1
                 return
-            self._cut.discard(one.session)
-            for some, of_them in reversed(self._store.take(_named(one.session))):
+            self._cut.discard(chain)
+            for some, of_them in reversed(self._store.take(_named(chain))):
                 mine[:0] = some
-                self._tops[one.session][:0] = of_them
+                tops[:0] = of_them
         place = bisect_left(mine, entry)
         mine.insert(place, entry)
         tops.insert(place, (commit, one.number))
         for at in range(place, len(mine)):
             before = tops[at - 1] if at else None
-            _, number, start, own, _ = mine[at]
+            _, _, number, start, own = mine[at]
             if before is not None and before[0] > start:
                 self.late[number] = before[1]
             top = (own, number) if before is None or own > before[0] else before
@@ -333,9 +335,9 @@ class Ledger:
                 if at < len(mine):
                     self._look_for_gap(mine, at)
 
-    def _look_for_gap(self, mine: list[tuple[int, int, int, int, int | None]], at: int) -> None:
+    def _look_for_gap(self, mine: list[tuple[int, int, int, int, int]], at: int) -> None:
         wanted = mine[at - 1][0] + 1 if at else 0
-        rank, number = mine[at][0], mine[at][1]
+        rank, _, number, _, _ = mine[at]
         self.gaps.pop(number, None)
         if rank != wanted:
             self.gaps[number] = wanted, rank
@@ -467,8 +469,8 @@ def _write(one: Stamped, visit: Visit, start: int, commit: int, *, certain: bool
     return Write(one.number, start, commit, visit.change, visit.passed, certain)
 
 
-def _named(what: Cell | str | int) -> bytes:
-    """The name of a key or a session in a store, the same whenever it is asked for."""
+def _named(what: Cell | Chain) -> bytes:
+    """The name of a key or a part of a session in a store, the same whenever it is asked for."""
     return repr(what).encode()
 
 

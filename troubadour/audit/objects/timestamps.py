@@ -85,11 +85,13 @@ def refuted(log: ObjectLog, rules: Rules, long: int = LONG) -> Refuted | None:
 def _some_session_is_open(ledger: Ledger) -> bool:
     """Whether some transaction may be late of a session of which only a part is numbered: the order of such a session
     hangs on that of all, which is that of the SQL."""
-    for session in ledger.mixed:
-        mine = ledger.sessions[session]
-        spans = sorted((commit, start) for _, _, start, commit, _ in mine)
+    for session, numbered in ledger.sessions:
+        if not numbered or (session, False) not in ledger.sessions:
+            continue
+        mine = ledger.sessions[session, True] + ledger.sessions[session, False]
+        spans = sorted((commit, start) for _, _, _, start, commit in mine)
         if any(commit > start for (commit, _), (_, start) in pairwise(spans)) or any(
-            number in ledger.late for _, number, _, _, _ in mine
+            number in ledger.late for _, _, number, _, _ in mine
         ):
             return True
     return False
@@ -145,9 +147,9 @@ class _Refutation:
         late = (
             (max(rank[before], rank[number]), number, before)
             for mine in ledger.sessions.values()
-            for at, (_, number, start, _, _) in enumerate(mine)
+            for at, (_, _, number, start, _) in enumerate(mine)
             if number in ledger.late
-            for _, before, _, commit, _ in mine[:at]
+            for _, _, before, _, commit in mine[:at]
             if commit > start
         )
         gaps = ((rank[number], number, None) for number in ledger.gaps)
