@@ -7,6 +7,7 @@ import json
 import random
 import subprocess
 import sys
+from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,12 @@ from typing import Any
 import pytest
 
 from troubadour.formats import read, read_either
-from troubadour.formats.objects import ahead
+from troubadour.formats.objects import ahead, long_keys
 from troubadour.formats.objects.read import COLUMNS, ObjectLogReader
 from troubadour.model.beside import Work
 from troubadour.model.log import LogError
 from troubadour.model.objects import ObjectLog
-from troubadour.replay.objects import Reading, by_timestamps, check_reading, judge
+from troubadour.replay.objects import Reading, by_timestamps, check_reading, explains, judge
 
 OBJECTS = {"kv": "register", "l": "list", "s": "set", "c": "counter"}
 CHANGES = {"kv": "w", "l": "append", "s": "add", "c": "inc"}
@@ -216,7 +217,9 @@ def test_parts_beside_are_judged_as_others(tmp_path: Path, monkeypatch: pytest.M
     def judged() -> str:
         reading = by_timestamps(log, "timestamp-snapshot")
         assert isinstance(reading, Reading)
-        return str(check_reading(log, reading, "timestamp-snapshot"))
+        refusal = check_reading(log, reading, "timestamp-snapshot")
+        assert explains(log, reading, "timestamp-snapshot") == (refusal is None)
+        return str(refusal)
 
     whole = judged()
     monkeypatch.setattr(judge, "PART", rng.choice([10, 50, 100]))
@@ -226,3 +229,18 @@ def test_parts_beside_are_judged_as_others(tmp_path: Path, monkeypatch: pytest.M
     assert whole == apart == judged()
     monkeypatch.setattr(AtOnce, "found", lambda self: None)
     assert whole == judged()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_keys_are_found_all_at_once_as_one_by_one(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    rng = random.Random(seed)
+    objects, width = rng.choice([1, 3]), rng.choice([4, 10**9])
+    subjects, keys = array("H"), array("q")
+    for _ in range(rng.randrange(40)):
+        subjects.append(rng.randrange(objects))
+        keys.append(rng.randrange(-width, width) if rng.random() < 0.5 else rng.randrange(3))
+    expected: list[dict[int, None]] = [{} for _ in range(objects)]
+    for subject, key in zip(subjects, keys, strict=True):
+        expected[subject][key] = None
+    monkeypatch.setattr(long_keys, "PART", 3)
+    assert long_keys.as_they_come(subjects, keys, objects) == [[*one] for one in expected]

@@ -43,7 +43,7 @@ from troubadour.order.objects.counted_times import out_of_time
 from troubadour.order.objects.known import Relation, Why, is_general, is_orderly, known_order
 from troubadour.problem.budget import FEW, SOME
 from troubadour.proof.dependencies import is_shown
-from troubadour.replay.objects import Reading, by_timestamps, check_reading
+from troubadour.replay.objects import Reading, by_timestamps, explains
 from troubadour.timestamps.offline import gaps_of, ledger_of
 
 Confirm = Callable[[ObjectLog, str], Status]
@@ -462,10 +462,9 @@ class _Decision:
     def _judged(self, reading: Reading, engine: str = "dependencies") -> Verdict | None:
         """Correct, where replay accepts a reading of the log."""
         try:
-            refusal = check_reading(self.log, reading, self.isolation)
+            if not explains(self.log, reading, self.isolation):
+                return None
         except Unsupported:
-            return None
-        if refusal is not None:
             return None
         if isinstance(self.derived, AskedOften) and self.log is self.whole:
             self.derived.accepted = reading
@@ -575,10 +574,10 @@ class _ByTimestamps(_Decision):
 
     def _prefix_is_explained(self, log: ObjectLog) -> bool:
         reading = by_timestamps(log, self.isolation)
-        if isinstance(reading, Reading) and check_reading(log, reading, self.isolation) is None:
+        if isinstance(reading, Reading) and explains(log, reading, self.isolation):
             return True
         among = placed(log, serial=self.level.horizon.latest)
-        return among is not None and check_reading(log, among, self.isolation) is None
+        return among is not None and explains(log, among, self.isolation)
 
 
 def refuted_part(log: ObjectLog, options: ObjectOptions, confirm: Confirm, counts: Mapping[str, int]) -> Verdict | None:

@@ -28,6 +28,9 @@ from troubadour.model.objects import (
     Value,
 )
 
+LONG = 20_000
+"""Operations from which on the keys of all are found at once."""
+
 _DIALECT = "postgres"
 """In which a log is told that names none."""
 
@@ -168,6 +171,13 @@ class _Words:
 def _keys(log: ObjectLog) -> list[list[int]]:
     """The keys that a log names, of each object, in the order in which they come; those of `rows` first."""
     found: list[dict[int, None]] = [dict.fromkeys(definition.rows) for definition in log.objects]
+    if len(log.keys) >= LONG:
+        # numpy, which short logs start without
+        from troubadour.formats.objects.long_keys import as_they_come
+
+        for known, keys in zip(found, as_they_come(log.subjects, log.keys, len(found)), strict=True):
+            known |= dict.fromkeys(keys)
+        return [list(keys) for keys in found]
     for subject, key in dict.fromkeys(zip(log.subjects, log.keys, strict=True)):
         found[subject][key] = None
     return [list(keys) for keys in found]

@@ -4,6 +4,6 @@ Written apart from `troubadour.replay.checker`, which judges the same witness of
 this takes seconds for millions of transactions. Shares nothing with the search.
 """
 
-from troubadour.replay.objects.judge import Reading, by_timestamps, check, check_reading
+from troubadour.replay.objects.judge import Reading, by_timestamps, check, check_reading, explains
 
-__all__ = ["Reading", "by_timestamps", "check", "check_reading"]
+__all__ = ["Reading", "by_timestamps", "check", "check_reading", "explains"]

@@ -8,7 +8,8 @@ not know how the witness was found.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -108,12 +109,18 @@ def by_timestamps(log: ObjectLog, isolation: str | None) -> Reading | Refusal:
 
 def check_reading(log: ObjectLog, reading: Reading, isolation: str | None) -> Refusal | None:
     """As `check`, of a witness in columns, which is one for this log."""
-    refusal = _covers(log, reading.places)
-    if refusal is not None:
-        return refusal
+    return _covers(log, reading.places) or _judge(log, reading, isolation).judge()
+
+
+def explains(log: ObjectLog, reading: Reading, isolation: str | None) -> bool:
+    """Whether `check_reading` finds nothing wrong, which is known at the first thing that is."""
+    return _covers(log, reading.places) is None and _judge(log, reading, isolation).accepts()
+
+
+def _judge(log: ObjectLog, reading: Reading, isolation: str | None) -> _Judge:
     if any(definition.unknown for definition in log.objects):
         raise Unsupported("initial values that are not known, in columns")
-    return _Judge(log, reading, _asks(log, reading.places, _levels(log, isolation))).judge()
+    return _Judge(log, reading, _asks(log, reading.places, _levels(log, isolation)))
 
 
 class _Judge:
@@ -133,18 +140,28 @@ class _Judge:
 
     def judge(self) -> Refusal | None:
         """The first thing that is wrong, by the order; None where nothing is."""
-        wrong = list(self._wrong_reads())
-        if wrong:
+        found = min(self._wrong(), default=None)
+        return None if found is None else self._refusal(found)
+
+    def accepts(self) -> bool:
+        """Whether nothing is wrong."""
+        with closing(self._wrong()) as wrong:
+            return next(wrong, None) is None
+
+    def _wrong(self) -> Generator[Found]:
+        """What is wrong: the first thing of each kind, and more."""
+        reads = [*self._wrong_reads()]
+        yield from reads
+        if reads:
             # what reads its own future has no version to be compared with
-            return self._refusal(min(wrong))
+            return
         idle = self._idle()
-        wrong += overtaken(self._times, self._asks)
-        wrong += out_of_order(self._times, self._asks, exact=self._log.header.order == "exact")
-        wrong += against_sessions(self._times, self._asks, self._states, self._reading.hidden)
-        wrong += unclosed(self._asks, self._states, self._hidden)
-        wrong += wrong_starts(self._times, self._asks, self._states, idle)
-        wrong += self._wrong_runs()
-        return self._refusal(min(wrong)) if wrong else None
+        yield from overtaken(self._times, self._asks)
+        yield from out_of_order(self._times, self._asks, exact=self._log.header.order == "exact")
+        yield from against_sessions(self._times, self._asks, self._states, self._reading.hidden)
+        yield from unclosed(self._asks, self._states, self._hidden)
+        yield from wrong_starts(self._times, self._asks, self._states, idle)
+        yield from self._wrong_runs()
 
     def _refusal(self, found: Found) -> Refusal:
         position, condition, text = found
@@ -208,13 +225,14 @@ class _Judge:
         chosen: Flags = ~is_set[cells.of] if is_set.any() else np.ones(len(cells.of), np.bool_)
         count = 1 + len(log.kinds) // PART
 
-        def wrong(numbers: Iterable[int]) -> list[Found]:
-            return [one for number in numbers for one in self._wrong_part(seen, cells, chosen, number, count)]
+        def wrong(numbers: Iterable[int]) -> Iterator[Found]:
+            for number in numbers:
+                yield from self._wrong_part(seen, cells, chosen, number, count)
 
         if count == 1 or not is_allowed():
             yield from wrong(range(count))
             return
-        beside = Beside(lambda: (marshal.dumps(wrong(range(1, count, 2))),))
+        beside = Beside(lambda: (marshal.dumps([*wrong(range(1, count, 2))]),))
         try:
             yield from wrong(range(0, count, 2))
             found = beside.found()

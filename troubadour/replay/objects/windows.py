@@ -23,7 +23,7 @@ from troubadour.formats.objects.initial import ObjectInitial
 from troubadour.formats.objects.read import ObjectLogReader, UsualLine
 from troubadour.model.log import Header, LogError
 from troubadour.model.objects import MISSING, READ, UNREAD
-from troubadour.replay.objects.judge import Reading, by_timestamps, check_reading
+from troubadour.replay.objects.judge import Reading, by_timestamps, explains
 
 WINDOW = 10_000
 """Transactions whose answers are judged at once."""
@@ -195,7 +195,7 @@ class _Windows:
         values, kinds = np.frombuffer(log.values, np.int64), np.frombuffer(log.kinds, np.uint8)
         values[:known][kinds[:known] == READ] = UNREAD
         reading = by_timestamps(log, self._isolation)
-        if not isinstance(reading, Reading) or check_reading(log, reading, self._isolation) is not None:
+        if not isinstance(reading, Reading) or not explains(log, reading, self._isolation):
             raise _Open
         self._carried = kept + entries
 
