@@ -8,11 +8,15 @@ is told.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+
 import numpy as np
 import numpy.typing as npt
 
 from sql_semantics.records import dataclass
 from troubadour.facts.objects.accesses import NEVER, column, ranks
+from troubadour.model.beside import Beside, is_allowed
 from troubadour.model.objects import ABORTED, COMMITTED, MISSING, READ, UNREAD, WRITE, ObjectLog
 from troubadour.timestamps.ledger import Rules
 
@@ -25,6 +29,9 @@ FIRST = 64
 
 KEY_BITS = 62
 """Bits of a number by which operations are sorted."""
+
+PART = 1 << 21
+"""Operations that are looked at at once, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,80 +89,152 @@ class _Count:
     def __init__(self, log: ObjectLog, serial: bool) -> None:
         self._log, self._serial = log, serial
         self._statuses = np.frombuffer(log.statuses, np.uint8)
+        self._committed = self._statuses == COMMITTED
         starts, commits = column(log.starts), column(log.commits)
         self._timed = (starts != MISSING) & (commits != MISSING)
         both, times = np.unique(np.concatenate((starts, commits)), return_inverse=True)
         self._width = len(both) + 1
         self._start, self._commit = times[: len(starts)].astype(np.int64), times[len(starts) :].astype(np.int64)
-        subjects = np.asarray(log.subjects, np.int64)
-        self._cells = _numbered(column(log.keys)) * len(log.objects) + subjects
+        self._first = column(log.first)
+        lengths = np.diff(self._first)
+        self._longest = int(lengths.max(initial=0))
+        self._owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        """The transaction of each operation."""
+        self._alive = np.repeat(self._statuses != ABORTED, lengths)
+        self._by_commit = np.argsort(self._commit, kind="stable")
+        self._place = np.empty(len(lengths), np.int64)
+        self._place[self._by_commit] = np.arange(len(lengths))
+        subjects = np.frombuffer(log.subjects, np.uint16)
+        cells = _numbered(column(log.keys))
+        if len(log.objects) > 1:
+            cells = cells * len(log.objects) + subjects
+        self._count = int(cells.max()) + 1
+        self._cells = cells.astype(np.int32) if self._count <= np.iinfo(np.int32).max else cells
         """A number of the key of each operation."""
-        self._count = int(self._cells.max()) + 1
         self._vague = np.zeros(self._count, bool)
         self._found: list[tuple[str, Ints, Ints, Ints, Ints]] = []
         """Axiom, cells, ranks, times by which they are told, how many; of each event."""
         self._rank = ranks(log)
+        self._held = self._initial()
 
     def doubt(self, first: int) -> Doubt:
         """See `doubt`."""
+        count = 1 << (len(self._log.kinds) // PART).bit_length()
+        if count == 1 or not is_allowed():
+            self._look(range(count), count)
+            return self._summed(first)
+        beside = Beside(lambda: self._told(range(1, count, 2), count))
+        try:
+            self._look(range(0, count, 2), count)
+            told = beside.found()
+        finally:
+            beside.end()
+        if told is None:
+            self._look(range(1, count, 2), count)
+        else:
+            self._hear(told)
+        return self._summed(first)
+
+    def _told(self, numbers: Iterable[int], count: int) -> Iterator[bytes]:
+        """What is found of some parts, in bytes."""
+        other = copy(self)
+        other._found, other._vague = [], np.zeros(self._count, bool)
+        other._look(numbers, count)
+        yield np.flatnonzero(other._vague).tobytes()
+        for axiom, *columns in other._found:
+            yield axiom.encode()
+            yield from (one.astype(np.int64).tobytes() for one in columns)
+
+    def _hear(self, told: Sequence[bytes]) -> None:
+        self._vague[np.frombuffer(told[0], np.int64)] = True
+        for at in range(1, len(told), 5):
+            cells, rank, times, many = (np.frombuffer(one, np.int64) for one in told[at + 1 : at + 5])
+            self._found.append((told[at].decode(), cells, rank, times, many))
+
+    def _look(self, numbers: Iterable[int], count: int) -> None:
+        """All keys of some parts, of which there are `count`, a power of two."""
+        for number in numbers:
+            mine = np.flatnonzero(self._alive & ((self._cells & (count - 1)) == number))
+            if len(mine):
+                self._look_at(*self._grouped(mine))
+
+    def _look_at(self, owner: Ints, cell: Ints, index: Ints, begin: Flags) -> None:
+        """All operations on some keys, as `_grouped` gives them."""
         log = self._log
-        kinds, values = np.frombuffer(log.kinds, np.uint8), column(log.values)
-        owner, cell, order, begin = self._grouped()
-        kind, value = kinds[order], values[order]
+        kind, value = np.frombuffer(log.kinds, np.uint8)[index], column(log.values)[index]
         begins = np.flatnonzero(begin)
         wrong = 1 + np.flatnonzero(~begin[1:] & (kind[1:] == READ) & (value[1:] != value[:-1]))
-        wrong = wrong[self._statuses[owner[wrong]] == COMMITTED]
+        wrong = wrong[self._committed[owner[wrong]]]
         self._note("INT", cell[wrong], owner[wrong], self._commit[owner[wrong]])
         last = np.full(len(begins), -1)
         writes = np.flatnonzero(kind == WRITE)
         last[(np.cumsum(begin) - 1)[writes]] = writes
         of, at = owner[begins], cell[begins]
         writing, reading = last >= 0, kind[begins] == READ
-        alive = self._statuses != ABORTED
-        if not (self._timed & (self._statuses == COMMITTED))[alive].all():
-            committed = self._statuses[of] == COMMITTED
-            self._vague[at[~self._timed[of] | (writing & ~committed)]] = True
-            sure = committed & self._timed[of]
+        committed, timed = self._committed[of], self._timed[of]
+        sure = committed & timed
+        if not sure.all():
+            self._vague[at[~timed | (writing & ~committed)]] = True
             writing, reading = writing & sure, reading & sure
-        wrote, reads = np.flatnonzero(writing), np.flatnonzero(reading)
-        versions = at[wrote] * self._width + self._commit[of[wrote]]
-        ascending = np.argsort(versions)
-        wrote, versions = wrote[ascending], versions[ascending]
+        told, left = value[begins], value[last]
+        wrote = np.flatnonzero(writing)
+        commit = self._commit[of]
+        versions = at[wrote] * self._width + commit[wrote]
         self._vague[at[wrote[1:][versions[1:] == versions[:-1]]]] = True
-        self._reads(of[reads], at[reads], value[begins[reads]], versions, of[wrote], value[last[wrote]])
-        if not self._serial:
-            self._conflicts(of[wrote], at[wrote], versions)
-        return self._summed(first)
+        if self._serial:
+            self._reads_in_order(of, at, commit, reading, writing, told, left)
+            return
+        reads = np.flatnonzero(reading)
+        self._reads(of[reads], at[reads], told[reads], versions, of[wrote], left[wrote])
+        self._conflicts(of[wrote], at[wrote], versions)
 
-    def _grouped(self) -> tuple[Ints, Ints, Ints, Flags]:
-        """The operations of all that did not abort, those of a transaction on one key beside one another in program
-        order: owners, keys, positions in the log's columns, and whether they are the first of such a group."""
-        first = column(self._log.first)
-        lengths = np.diff(first)
-        owners = np.repeat(np.arange(len(lengths)), lengths)
-        alive = np.flatnonzero(np.repeat(self._statuses != ABORTED, lengths))
-        owner, cell = owners[alive], self._cells[alive]
-        by_cell, by_number = self._count.bit_length(), int(lengths.max(initial=0)).bit_length()
-        if by_cell + by_number + len(lengths).bit_length() > KEY_BITS:
-            sorted_ = np.argsort(owner * self._count + cell, kind="stable")
-            owner, cell, order = owner[sorted_], cell[sorted_], alive[sorted_]
-        else:
-            # one number for all three: sorted by it, they are sorted by all
-            keys = (owner << (by_cell + by_number)) | (cell << by_number) | (alive - first[owner])
-            keys.sort()
-            owner, cell = keys >> (by_cell + by_number), (keys >> by_number) & ((1 << by_cell) - 1)
-            order = first[owner] + (keys & ((1 << by_number) - 1))
-        begin = np.ones(len(order), np.bool_)
-        begin[1:] = (owner[1:] != owner[:-1]) | (cell[1:] != cell[:-1])
-        return owner, cell, order, begin
+    def _grouped(self, mine: Ints) -> tuple[Ints, Ints, Ints, Flags]:
+        """Operations by their keys, by the commits of their transactions, and in program order: owners, keys, positions
+        in the log's columns, and whether they are the first of a transaction on a key."""
+        first, owner, cell = self._first, self._owner[mine], self._cells[mine].astype(np.int64)
+        place = self._place[owner]
+        by_place, by_number = len(first).bit_length(), self._longest.bit_length()
+        if self._count.bit_length() + by_place + by_number > KEY_BITS:
+            order = np.lexsort((place, cell))
+            owner, cell, place, mine = owner[order], cell[order], place[order], mine[order]
+            begin = np.ones(len(mine), np.bool_)
+            begin[1:] = (place[1:] != place[:-1]) | (cell[1:] != cell[:-1])
+            return owner.astype(np.int64), cell, mine, begin
+        # one number for all three: sorted by it, they are sorted by all
+        keys = (((cell << by_place) | place) << by_number) | (mine - first[owner])
+        keys.sort()
+        groups = keys >> by_number
+        found = self._by_commit[groups & ((1 << by_place) - 1)]
+        begin = np.ones(len(mine), np.bool_)
+        begin[1:] = groups[1:] != groups[:-1]
+        return found, groups >> by_place, first[found] + (keys & ((1 << by_number) - 1)), begin
 
     def _note(self, axiom: str, cells: Ints, owners: Ints, times: Ints, counts: Ints | None = None) -> None:
         many = np.ones(len(cells), np.int64) if counts is None else counts
         self._found.append((axiom, cells, self._rank[owners], times, many))
 
+    def _reads_in_order(
+        self, owners: Ints, cells: Ints, commits: Ints, reading: Flags, writing: Flags, read: Ints, written: Ints
+    ) -> None:
+        """Reads of what stands just before the commit of their transaction; all that some did to a key each, by keys
+        and commits."""
+        acting = reading | writing
+        if not acting.all():
+            owners, cells, commits, read, written = (one[acting] for one in (owners, cells, commits, read, written))
+            reading, writing = reading[acting], writing[acting]
+        tied = (cells[1:] == cells[:-1]) & (commits[1:] == commits[:-1]) & (writing[1:] | writing[:-1])
+        self._vague[cells[1:][tied]] = True
+        before = np.maximum.accumulate(np.where(writing, np.arange(len(cells)), -1))
+        before[1:] = before[:-1]
+        before[:1] = -1
+        seen = (before >= 0) & (cells[before] == cells)
+        expected = np.where(seen, written[before], self._held[cells])
+        wrong = np.flatnonzero(reading & (expected != read))
+        self._note("EXT", cells[wrong], owners[wrong], commits[wrong])
+
     def _reads(self, owners: Ints, cells: Ints, read: Ints, versions: Ints, writers: Ints, written: Ints) -> None:
-        moment = (self._commit if self._serial else self._start)[owners]
-        keys = cells * self._width + moment
+        """Reads of what stood at the start of their transaction."""
+        keys = cells * self._width + self._start[owners]
         # in ascending order, as neighbours are looked for near one another
         ascending = np.argsort(keys)
         keys, owners, cells, read = keys[ascending], owners[ascending], cells[ascending], read[ascending]
@@ -166,9 +245,9 @@ class _Count:
             self._vague[cells[tied & (writers[there] != owners)]] = True
             before = np.maximum(place - 1, 0)
             seen = (place > 0) & (versions[before] // self._width == cells)
-            expected = np.where(seen, written[before], self._initial()[cells])
+            expected = np.where(seen, written[before], self._held[cells])
         else:
-            expected = self._initial()[cells]
+            expected = self._held[cells]
         wrong = np.flatnonzero(expected != read)
         self._note("EXT", cells[wrong], owners[wrong], self._commit[owners[wrong]])
 
@@ -202,5 +281,7 @@ class _Count:
             chosen[cells[times <= np.sort(times)[last]]] = True
             if not chosen[cells].all():
                 upto = int(rank[~chosen[cells]].min())
-        elsewhere = {axiom: int(many[~chosen[of]].sum()) for axiom, of, _, _, many in self._found}
+        elsewhere = dict.fromkeys((one[0] for one in self._found), 0)
+        for axiom, of, _, _, many in self._found:
+            elsewhere[axiom] += int(many[~chosen[of]].sum())
         return Doubt(chosen[self._cells], elsewhere, upto)
