@@ -18,6 +18,11 @@ class DelegatingView:
         self.locks = view.locks
         self.apart = view.apart
 
+    @property
+    def below(self) -> View:
+        """The view that answers."""
+        return self._view
+
     def begin(self, acting: Acting = "reads") -> None:
         """As the view below."""
         self._view.begin(acting)

@@ -15,22 +15,27 @@ SCHEMA = (
 _VARIABLES = ("x", "y", "z")
 _CONDITIONS = ("division_by_zero", "unique_violation", "no_data_found", "raise_exception", "SQLSTATE '22012'", "OTHERS")
 
+_SHAPES = (("k", "id AS k"), ("w", "v AS w, id AS j"), ("k", "'x' AS w, id AS k"))
+"""A field of type integer, and what a query lists that gives a record this field."""
+
 
 class RoutineGenerator:
-    """One function f(a int) returning int, by a seed."""
+    """One function f(a int) returning int, by a seed; `shapes`: with a record that takes rows of several shapes."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, shapes: bool = False) -> None:
         self.random = random.Random(seed)
+        self.field = _SHAPES[0][0] if shapes else ""
         self.depth = 0
         self.loops = 0
         self.names = 0
 
     def function(self) -> str:
         """The whole CREATE FUNCTION."""
+        first = "q RECORD; BEGIN SELECT 4 AS k INTO q; " if self.field else "BEGIN "
         body = self.body(4)
         return (
             "CREATE FUNCTION f(a int) RETURNS int LANGUAGE plpgsql AS $$ DECLARE x int := 1; y int := a; z int;"
-            f" r RECORD; u t%ROWTYPE; BEGIN {body} RETURN x + coalesce(y, 100) * 7 + coalesce(z, 1000); END $$"
+            f" r RECORD; u t%ROWTYPE; {first}{body} RETURN x + coalesce(y, 100) * 7 + coalesce(z, 1000); END $$"
         )
 
     def body(self, most: int) -> str:
@@ -95,7 +100,22 @@ class RoutineGenerator:
                 lambda: f"CONTINUE WHEN {self.condition()}",
                 lambda: f"EXIT outermost WHEN {self.condition()}",
             ]
+        if self.field and self.random.random() < 0.5:
+            choices = [self.taken, lambda: f"{self.random.choice(_VARIABLES)} := q.{self.field}"]
         return self.random.choice(choices)()
+
+    def taken(self) -> str:
+        """The record takes a row, of any shape; what is read of it next fits that, mostly."""
+        self.field, columns = self.random.choice(_SHAPES)
+        ended = f"; RETURN q.{self.field}" if self.depth > 1 and self.random.random() < 0.3 else ""
+        if self.random.random() < 0.8:
+            return f"SELECT {columns} INTO q FROM t WHERE id = {self.number()}{ended}"
+        label = self.label()
+        field = self.field
+        head = f"FOR q IN SELECT {columns} FROM t ORDER BY id LOOP y := q.{field};"
+        loop = f"{label}{head} {self.inside_loop()} END LOOP"
+        self.field = field
+        return loop + ended
 
     def compound(self) -> str:
         """A statement with statements inside."""

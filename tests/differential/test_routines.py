@@ -31,24 +31,29 @@ def test_mariadb(mariadb: Any, case: tuple[str, tuple[str, ...]]) -> None:
     assert differences(MariaEngine(connection), PSM.schema, [routine], calls) == []
 
 
-def _random_functions(postgres: Any, first: int, count: int) -> None:
+def _random_functions(postgres: Any, first: int, count: int, share: float, shapes: bool = False) -> None:
     engine = PostgresEngine(postgres)
     compared = 0
     for seed in range(first, first + count):
-        routine = RoutineGenerator(seed).function()
+        routine = RoutineGenerator(seed, shapes).function()
         try:
             found = differences(engine, SCHEMA, [routine], ["SELECT f(1)", "SELECT f(0)", "SELECT f(NULL)"])
         except Unsupported:
             continue
         compared += 1
         assert found == [], f"seed {seed}: {routine}\n" + "\n".join(found)
-    assert compared > 0.6 * count
+    assert compared > share * count
 
 
 def test_random_functions(postgres: Any) -> None:
-    _random_functions(postgres, 0, 60)
+    _random_functions(postgres, 0, 60, 0.6)
+
+
+def test_records_of_several_shapes(postgres: Any) -> None:
+    _random_functions(postgres, 0, 30, 0.3, shapes=True)
 
 
 @pytest.mark.slow
 def test_random_functions_at_length(postgres: Any) -> None:
-    _random_functions(postgres, random.randrange(10**6), 3000)
+    _random_functions(postgres, random.randrange(10**6), 3000, 0.6)
+    _random_functions(postgres, random.randrange(10**6), 3000, 0.3, shapes=True)

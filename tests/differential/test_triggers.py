@@ -107,6 +107,9 @@ ARGUED = (
      "DECLARE before_ ALIAS FOR old; n int; BEGIN IF count(*) = 0 FROM more WHERE k = new.k THEN new.w := 5; END IF; "
      "IF before_.v IS DISTINCT FROM new.v THEN n := max(k) FROM more; new.w := new.w + n; END IF; RETURN new; END",
      "UPDATE t SET v = v + k - 1"),
+    ("BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f()",
+     "BEGIN IF new.k <> old.k THEN DELETE FROM t WHERE k = old.k; RETURN NULL; END IF; new.w := old.v; RETURN new; END",
+     "UPDATE t SET v = v + 1 WHERE k = 2"),
 )  # fmt: skip
 
 
@@ -122,6 +125,27 @@ def test_arguments_aliases_and_expressions_with_from(postgres: Any, head: str, b
     library.program(write).run(view, ())
     postgres.execute(write)
     assert sorted(row for _, row in view.scan("t")) == contents(postgres)["t"]
+
+
+OWN_TABLE = (
+    "DELETE FROM t WHERE k = old.k; RETURN new;",
+    "UPDATE t SET w = 3 WHERE k = new.k; RETURN new;",
+    "INSERT INTO more VALUES (1); RETURN new;",
+)
+
+
+@pytest.mark.parametrize("body", OWN_TABLE)
+def test_a_trigger_that_writes_to_the_table_whose_row_waits_is_refused(body: str) -> None:
+    head = "CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f()"
+    behind = "CREATE TRIGGER y AFTER INSERT ON more FOR EACH ROW EXECUTE FUNCTION g()"
+    routines = [
+        f"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$",
+        "CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE t SET v = 1; RETURN NULL; END $$",
+    ]
+    library = SqlLibrary(Dialect("postgres", collation="C"), [*TABLES, head, behind], routines)
+    with pytest.raises(Unsupported, match="the trigger x of t, which writes to that table"):
+        library.program("UPDATE t SET v = 9 WHERE k = 1").run(MemoryView(ROWS), ())
+    library.program("UPDATE t SET v = 9 WHERE k = 7").run(MemoryView(ROWS), ())
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,11 @@ class Cursor:
 
 @dataclass(slots=True)
 class Record:
-    """A variable of several fields: None until a query gives a RECORD its shape; `fixed` for a row of a table or of a
-    composite type, which is its `type` where that is modelled."""
+    """A variable of several fields: the `shapes` that queries give a RECORD, each with slots of its own; `fixed` for a
+    row of a table or of a composite type, which has one, and is its `type` where that is modelled."""
 
     name: str
-    fields: tuple[Variable, ...] | None = None
+    shapes: list[tuple[Variable, ...]] = field(default_factory=list)
     fixed: bool = False
     type: SqlType | None = None
 

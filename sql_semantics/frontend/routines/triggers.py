@@ -231,11 +231,12 @@ def trigger_body(
     variables = [frame.slot(parameter.name, parameter.type) for parameter in signature.parameters]
     width = len(table.columns)
     old, new = (
-        Record(name, tuple(variables[start : start + width]), True, row_type(table))
+        Record(name, [tuple(variables[start : start + width])], True, row_type(table))
         for name, start in (("old", 0), ("new", width))
     )
     names = Names(variables={"tg_op": variables[-1]}, records={"old": old, "new": new})
     body = Body(replace(context, refused=frozenset(_ABOUT)), frame, signature, ())
     body.versions = Versions(old, new, variables[-1], "delete" in events)
-    body.assigned |= {id(old), id(new)}
+    for record in (old, new):
+        body.flow.take(record, record.shapes[0])
     return body, names

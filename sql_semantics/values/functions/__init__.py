@@ -19,7 +19,7 @@ from sql_semantics.values.functions.moments import duckdb as duckdb_dates
 from sql_semantics.values.functions.moments import sqlite as sqlite_dates
 from sql_semantics.values.functions.moments import temporal, written
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table
-from sql_semantics.values.functions.texts import addresses, encoded, figures, formatted, regular, text
+from sql_semantics.values.functions.texts import addresses, encoded, figures, figures_read, formatted, regular, text
 from sql_semantics.values.functions.texts import mysql as mysql_more
 from sql_semantics.values.functions.texts import sqlite as sqlite_texts
 from sql_semantics.values.functions.texts.pattern import like, like_pattern
@@ -45,6 +45,7 @@ _FUNCTIONS: Mapping[str, Table] = {
         regular.POSTGRES,
         written.POSTGRES,
         figures.POSTGRES,
+        figures_read.POSTGRES,
         encoded.POSTGRES,
         formatted.POSTGRES,
         settings.POSTGRES,

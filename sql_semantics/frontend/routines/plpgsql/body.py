@@ -1,8 +1,8 @@
 """The state of binding a PL/pgSQL body: names, expressions, SQL statements and what takes their rows (PostgreSQL 41.5).
 
 A name that is a variable and a column is an error, raised when its statement runs. A RECORD takes its shape from the
-first query that is assigned to it; one that could be read before it is assigned is refused, and so is one with several
-shapes. Does not know control flow.
+query that was assigned to it last; where the ways to a statement leave several shapes, or none, reading it there is
+refused (`flow`). Does not know control flow.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sql_semantics.frontend.routines.bodies import (
     single_row,
     stored,
 )
+from sql_semantics.frontend.routines.plpgsql.flow import Flow
 from sql_semantics.frontend.routines.skeleton import Piece, tokens
 from sql_semantics.ir.expressions import Expr, IsNull, ScalarQuery, Variable
 from sql_semantics.ir.programs import (
@@ -65,8 +66,8 @@ class Versions:
 @dataclass(slots=True)
 class Body:
     """Binds one body. `found` and `count` are the slots of FOUND and ROW_COUNT, where the body uses them; `answers`
-    the OUT and INOUT parameters; `assigned` the records that are certain to be assigned where binding stands;
-    `versions` what a trigger's body has; `required` the slots of the variables that are NOT NULL."""
+    the OUT and INOUT parameters; `flow` the shapes of the records where binding stands; `versions` what a trigger has;
+    `required` the slots of the variables that are NOT NULL."""
 
     context: Context
     frame: Frame
@@ -74,7 +75,7 @@ class Body:
     answers: tuple[Variable, ...]
     found: int | None = None
     count: int | None = None
-    assigned: frozenset[int] = frozenset()
+    flow: Flow = field(default_factory=Flow)
     versions: Versions | None = None
     required: set[int] = field(default_factory=set)
 
@@ -83,8 +84,7 @@ class Body:
         qualified = dict(names.qualified)
         for name, record in names.records.items():
             qualified[name, ""] = Variable(-1, record.type or NULL, name)
-            if record.fields is not None and id(record) in self.assigned:
-                qualified.update({(name, field.name): field for field in record.fields})
+            qualified.update({(name, field.name): field for field in self.flow.shape(record) or ()})
         return replace(
             self.context,
             variables=names.variables,
@@ -174,7 +174,7 @@ class Body:
         return Perform(bound, row, slots, strict, self.found, self.count)
 
     def targets(self, piece: Piece, names: Names, query: Statement) -> tuple[Variable, ...]:
-        """The variables that a query's row goes to; a record of no shape yet takes the query's."""
+        """The variables that a query's row goes to; a record takes the query's shape."""
         parts = piece.split()
         if len(parts) == 1 and len(parts[0].tokens) == 1:
             record = names.records.get(name_of(parts[0].tokens[0]))
@@ -189,12 +189,12 @@ class Body:
         """A record's fields, assigned from here on."""
         if self.versions is not None and self.versions.missing_at(record) is not None:
             raise Unsupported(f"assignment to {record.name} of a trigger, which may be no row then")
-        if record.fields is None:
-            record.fields = tuple(self.frame.slot(column.name, column.expression.type) for column in columns)
-        elif not record.fixed and not same_shape(columns, record.fields):
-            raise Unsupported(f"record {record.name} with several shapes")
-        self.assigned |= {id(record)}
-        return record.fields
+        fields = next((shape for shape in record.shapes if record.fixed or same_shape(columns, shape)), None)
+        if fields is None:
+            fields = tuple(self.frame.slot(column.name, column.expression.type) for column in columns)
+            record.shapes.append(fields)
+        self.flow.take(record, fields)
+        return fields
 
     def target(self, piece: Piece, names: Names) -> Variable:
         """A variable or a record's field."""

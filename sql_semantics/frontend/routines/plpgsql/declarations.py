@@ -105,8 +105,8 @@ def declare_row(
         raise Unsupported("a record with a default")
     table = find_table(folded_written_table(written, PLPGSQL), routine.context.catalog.tables, routine.context.dialect)
     fields = tuple(routine.frame.slot(column.name, column.type) for column in table.columns)
-    record = Record(name, fields, True, row_type(table))
-    routine.assigned |= {id(record)}
+    record = Record(name, [fields], True, row_type(table))
+    routine.flow.take(record, fields)
     reset = [SetVariable(field.slot, Const(None, field.type)) for field in fields] if names.loops else []
     variables = {key: item for key, item in names.variables.items() if key != name}
     return replace(names, variables=variables, records={**names.records, name: record}), reset

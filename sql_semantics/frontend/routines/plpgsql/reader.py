@@ -42,12 +42,15 @@ from sql_semantics.ir.expressions import Binary, Column, Const, Expr, IsNull, Va
 from sql_semantics.ir.programs import (
     Attempt,
     CloseCursor,
+    Iterate,
     Labelled,
     Leave,
     Loop,
     Perform,
     Raise,
     RangeLoop,
+    Reraise,
+    Return,
     RowLoop,
 )
 from sql_semantics.ir.queries import Derived, OrderKey, OutputColumn, Query, Select, Source, Unnest
@@ -87,47 +90,51 @@ def bind_block(routine: Body, block: Block, names: Names) -> tuple[Statement, ..
     """[DECLARE ...] BEGIN ... [EXCEPTION ...] END."""
     label = routine.frame.label()
     names = names.deeper(label, None if block.label is None else label_of(block.label), False)
-    before = routine.assigned
+    before = routine.flow.state
     start: list[Statement] = []
     own: set[str] = set()
     for piece in block.declarations:
         names, statements = declare(routine, piece, names, own, label_of(block.label or ""))
         start += counted(statements, routine.count, routine.found)
-    if block.exceptions is None:
-        body = bind_items(routine, block.items, names)
-    else:
-        body = (attempt(routine, block, names),)
+    with routine.flow.held(block.label is not None):
+        if block.exceptions is None:
+            body = bind_items(routine, block.items, names)
+        else:
+            body = (attempt(routine, block, names),)
     if _leaves(body, label):
         body = (Labelled(label, body),)
-        routine.assigned &= before
+        routine.flow.state = before
     return (*start, *body)
 
 
 def attempt(routine: Body, block: Block, names: Names) -> Statement:
     """The part with EXCEPTION clauses."""
     assert block.exceptions is not None
-    before = routine.assigned
-    body = bind_items(routine, block.items, names)
-    after = [routine.assigned]
+    before = routine.flow.state
+    with routine.flow.held():
+        body = bind_items(routine, block.items, names)
+    after = [routine.flow.state]
     state = routine.frame.slot("sqlstate", TEXT)
     clauses = []
     for piece, items in block.exceptions:
-        routine.assigned = before
+        routine.flow.state = before
         inside = replace(names.with_variable("sqlstate", state), in_handler=True)
         clauses.append((postgres_conditions(piece), bind_items(routine, items, inside)))
-        after.append(routine.assigned)
-    routine.assigned = frozenset.intersection(*after)
+        after.append(routine.flow.state)
+    routine.flow.join(after)
     refuse_failing(body, routine.count)
     return Attempt(body, tuple(clauses), state.slot)
 
 
 def bind_items(routine: Body, items: Sequence[Item], names: Names) -> tuple[Statement, ...]:
     """A sequence of statements."""
-    return tuple(
-        statement
-        for item in items
-        for statement in counted(bind_item(routine, item, names), routine.count, routine.found)
-    )
+    bound: list[Statement] = []
+    for item in items:
+        statements = bind_item(routine, item, names)
+        if statements and _ends(statements[-1]):
+            routine.flow.end()
+        bound += counted(statements, routine.count, routine.found)
+    return tuple(bound)
 
 
 def bind_item(routine: Body, item: Item, names: Names) -> Sequence[Statement]:
@@ -156,14 +163,14 @@ def bind_item(routine: Body, item: Item, names: Names) -> Sequence[Statement]:
 
 
 def alternatives(routine: Body, bodies: Sequence[Sequence[Item]], names: Names) -> list[tuple[Statement, ...]]:
-    """Bodies of which one runs: a record is assigned after them if it is in each."""
-    before, after = routine.assigned, []
+    """Bodies of which one runs."""
+    before, after = routine.flow.state, []
     bound = []
     for body in bodies:
-        routine.assigned = before
+        routine.flow.state = before
         bound.append(bind_items(routine, body, names))
-        after.append(routine.assigned)
-    routine.assigned = frozenset.intersection(*after)
+        after.append(routine.flow.state)
+    routine.flow.join(after)
     return bound
 
 
@@ -175,9 +182,10 @@ def enter(routine: Body, item: Rounds, names: Names) -> tuple[int, Names]:
 
 def bind_round(routine: Body, body: Sequence[Item], names: Names) -> tuple[Statement, ...]:
     """A loop's body, which may not run at all."""
-    before = routine.assigned
-    bound = bind_items(routine, body, names)
-    routine.assigned = before
+    before = routine.flow.state
+    with routine.flow.held():
+        bound = bind_items(routine, body, names)
+    routine.flow.state = before
     return bound
 
 
@@ -356,6 +364,14 @@ def _assignment(piece: Piece) -> int:
     if words[place : place + 1] == ["["]:
         raise Unsupported("assignment to an element of an array")
     return place if words[place : place + 1] in (["="], [":="]) else -1
+
+
+def _ends(statement: Statement) -> bool:
+    """Whether nothing behind it is reached from it."""
+    if isinstance(statement, If):
+        bodies = [*(body for _, body in statement.branches), statement.otherwise]
+        return all(body and _ends(body[-1]) for body in bodies)
+    return isinstance(statement, Return | Raise | Reraise | Leave | Iterate)
 
 
 def _leaves(body: Sequence[Statement], label: int) -> bool:

@@ -122,11 +122,12 @@ def returned_row(routine: Body, piece: Piece, results: tuple[Variable, ...], nam
     if len(piece.tokens) == 1:
         record = names.records.get(name_of(piece.tokens[0]))
         if record is not None:
-            if record.fields is None or id(record) not in routine.assigned:
-                raise Unsupported(f"record {record.name}, which may not be assigned yet")
-            if [field.type for field in record.fields] != [result.type for result in results]:
+            fields = routine.flow.shape(record)
+            if fields is None:
+                raise Unsupported(f"record {record.name}, of which the shape is not certain")
+            if [field.type for field in fields] != [result.type for result in results]:
                 raise Unsupported("RETURN of a record of another shape")
-            return record.fields
+            return fields
     if len(results) != 1:
         raise Unsupported(f"RETURN {piece.text}")
     return (stored(routine.value(piece, context), results[0], context),)

@@ -15,10 +15,11 @@ from sql_semantics.ir.statements import Insert, Statement, Together, Write
 from sql_semantics.ir.walks.effects import reached, triggers_of, written_tables
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.records import dataclass, field
+from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import Predicate, compile_predicate
 from sql_semantics.run.writes.rows.references import Change, Enforce, compile_references
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.view import Row, View
+from sql_semantics.view import Row, RowId, View
 
 DEPTH = 30
 """Triggers that fire triggers beyond which they are not followed."""
@@ -59,24 +60,23 @@ def refuse_before(statement: Statement, catalog: Catalog) -> None:
 
 
 def compile_before(statement: Write, table: str, event: str, catalog: Catalog, dialect: Dialect) -> Before | None:
-    """What the triggers make of a row before it is written; None where there are none. Raises Unsupported for one that
-    may write to the same table, and where foreign keys bring rows along that have such triggers."""
+    """What the triggers make of a row before it is written; None where there are none. Raises Unsupported where foreign
+    keys bring rows along that have such triggers; running it does where a trigger writes to the same table."""
     found = [trigger for trigger in triggers_of(statement, catalog) if trigger.before]
     own = [trigger for trigger in found if trigger in catalog.triggers.get(table, ()) and event in trigger.events]
     for trigger in found:
         if trigger not in own:
             raise Unsupported(f"{trigger.construct}, before a foreign key's action")
-        body = [] if trigger.routine.procedure is None else trigger.routine.procedure.body
-        if any(name == table for name, _ in written_tables(body, catalog)):
-            raise Unsupported(f"{trigger.construct}, which writes to that table")
     if not own:
         return None
-    runs = [_compile(trigger, catalog, dialect) for trigger in own]
+    runs = [(_compile(trigger, catalog, dialect), _writing(trigger, table, catalog)) for trigger in own]
 
     def before(view: View, old: Row | None, new: Row | None) -> Row | None:
+        _refuse_inside(view, table)
         row = new if event != "delete" else old
-        for run in runs:
-            found = run(view, event, old, row if event != "delete" else None)
+        for run, writes in runs:
+            seen = view if writes is None else _Unwritten(view, table, writes)
+            found = run(seen, event, old, row if event != "delete" else None)
             if found is None:
                 return None
             if found is not _SPARED and event != "delete":
@@ -84,6 +84,50 @@ def compile_before(statement: Write, table: str, event: str, catalog: Catalog, d
         return row
 
     return Before(before, _commute(own, catalog, table))
+
+
+def _writing(trigger: Trigger, table: str, catalog: Catalog) -> str | None:
+    """The trigger's name, where its function may write to the table."""
+    body = [] if trigger.routine.procedure is None else trigger.routine.procedure.body
+    return trigger.construct if any(name == table for name, _ in written_tables(body, catalog)) else None
+
+
+class _Unwritten(DelegatingView):
+    """The view of a trigger while a row of the `table` is being written. A write to this table raises Unsupported: what
+    that row, or a later one of the statement, is then, is not modelled."""
+
+    def __init__(self, view: View, table: str, construct: str) -> None:
+        super().__init__(view)
+        self._table = table
+        self._construct = construct
+
+    def update(self, table: str, row: RowId, values: Row) -> None:
+        """Of another table."""
+        self.refuse(table)
+        self._view.update(table, row, values)
+
+    def delete(self, table: str, row: RowId) -> None:
+        """Of another table."""
+        self.refuse(table)
+        self._view.delete(table, row)
+
+    def insert(self, table: str, values: Row) -> RowId:
+        """Into another table."""
+        self.refuse(table)
+        return self._view.insert(table, values)
+
+    def refuse(self, table: str) -> None:
+        """Raise Unsupported for the view's table."""
+        if table == self._table:
+            raise Unsupported(f"{self._construct}, which writes to that table")
+
+
+def _refuse_inside(view: View, table: str) -> None:
+    """Raise Unsupported where a trigger of a row of the table is about to write another one."""
+    while isinstance(view, DelegatingView):
+        if isinstance(view, _Unwritten):
+            view.refuse(table)
+        view = view.below
 
 
 _SPARED: Row = ("the condition of the trigger does not hold",)

@@ -95,7 +95,7 @@ def read_figures(text: str) -> Pattern:
         if word is not None:
             word = "th" if text.startswith("th", place) else word
             if word not in _KNOWN:
-                raise Unsupported(f"to_char() of a number with {word}")
+                raise Unsupported(f"a pattern of a number with {word}")
             _take(found, word)
             found.parts.append((word, True))
             place += len(word)
