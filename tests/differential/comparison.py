@@ -16,6 +16,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.values.families.arrays import Array
 from sql_semantics.values.families.enums import EnumFamily
+from sql_semantics.values.opaque import Opaque, opaque
 from sql_semantics.values.types import Interval, Kind, SqlType
 from tests.differential.engines import Answer
 
@@ -41,6 +42,8 @@ def shown(value: Any, scale: bool = True, digits: int = 17) -> str:
         return f"i:{value.months}:{value.days}:{value.microseconds}"
     if isinstance(value, Array):
         value = list(value.items)
+    if isinstance(value, Opaque):
+        return "opaque"  # told from NULL, and from nothing else
     return f"{type(value).__name__}:{value!r}"
 
 
@@ -54,6 +57,8 @@ def as_stored(value: Any, type_: SqlType) -> Any:
         return struct.unpack("f", struct.pack("f", value))[0]  # drivers print 32 bits in few digits
     if isinstance(value, str) and isinstance(type_.family, EnumFamily):
         return type_.family.given(value)
+    if type_.kind is Kind.OPAQUE and value is not None:
+        return opaque(value, type_.name, spelled=False)
     return value
 
 

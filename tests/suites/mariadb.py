@@ -21,8 +21,10 @@ from sql_semantics.errors import SqlSemanticsError, Unsupported
 from sql_semantics.frontend import read_schema
 from sql_semantics.frontend.probes import probe_of
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEMPORAL_KINDS, SqlType, Value
+from sql_semantics.values.unsettled import unsettled
 from tests.differential.beside import Beside, only_reads
 from tests.differential.engines import Answer, MariaDB
 from tests.suites.mysqltest import statements
@@ -32,14 +34,24 @@ from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
 COLLATION = "utf8mb4_general_ci"
 SCRIPTS = ("select", "update", "func_*")
 _ASKED = re.compile(r"\(*\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH|VALUES|TABLE|DO)\b", re.IGNORECASE)
-_SETTINGS = (
-    "SELECT @@sql_mode, @@collation_connection, @@time_zone, DATABASE(), @@autocommit, @@group_concat_max_len,"
-    " @@div_precision_increment"
+_USUAL = {
+    "group_concat_max_len": 1_048_576,
+    "div_precision_increment": 4,
+    "sql_select_limit": 2**64 - 1,
+    "default_week_format": 0,
+    "sql_auto_is_null": 0,
+    "sql_safe_updates": 0,
+    "foreign_key_checks": 1,
+    "check_constraint_checks": 1,
+    "lc_time_names": "en_US",
+    "max_sort_length": 1024,
+}
+"""MariaDB's settings that answers hang on, by default."""
+_SETTINGS = "SELECT @@sql_mode, @@collation_connection, @@time_zone, DATABASE(), @@autocommit, " + ", ".join(
+    f"@@{name}" for name in _USUAL
 )
 _BOTH = re.compile(r"\b(INTO\s+(OUTFILE|DUMPFILE|@)|LOAD_FILE|SLEEP|BENCHMARK|GET_LOCK)\b", re.IGNORECASE)
 _UNORDERED = re.compile(r"\bGROUP_CONCAT\b", re.IGNORECASE)
-_LONGEST = 1_048_576
-"""MariaDB's group_concat_max_len by default."""
 _UNREAD = frozenset({"INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA", "MYSQL"})
 
 
@@ -56,8 +68,8 @@ class Script:
         self._definitions: dict[str, str] = {}
         self._refused: dict[str, str] = {}
         self._home = True
-        dialect = Dialect("mysql", collation=COLLATION, product="mariadb", version=(10, 11))
-        self._beside = Beside(self._engine, dialect, Catalog({}, {}))
+        self._dialect = Dialect("mysql", collation=COLLATION, product="mariadb", version=(10, 11))
+        self._beside = Beside(self._engine, self._dialect, Catalog({}, {}))
         self._beside.choose = _refuse
         self.report = Report()
 
@@ -147,19 +159,18 @@ class Script:
         if not answer.rows or not isinstance(answer.rows[0][0], str):
             self._home = False  # what the server says comes in other characters
             return
-        ((mode, collation, zone, database, commits, longest, digits),) = answer.rows
-        usual = (commits, longest, digits) == (1, _LONGEST, 4)
-        self._home = database == "test" and collation.startswith("utf8mb4_") and usual
+        ((mode, collation, zone, database, commits, *others),) = answer.rows
+        unusual = {name: value for (name, usual), value in zip(_USUAL.items(), others, strict=True) if value != usual}
+        self._home = database == "test" and collation.startswith("utf8mb4_") and commits == 1
         other = None if collation == COLLATION else collation
         away = None if zone in ("SYSTEM", "UTC", "+00:00") else zone
-        dialect = replace(self._beside.dialect, sql_mode=mode, literals=other, timezone=away)
+        dialect = replace(self._dialect, sql_mode=mode, literals=other, timezone=away)
         try:
             read_schema(["CREATE TABLE x (a int)"], dialect)
         except Unsupported:
             self._home = False
         if not self._home:
             return
-        self._beside.dialect = dialect
         listed = self._ask(
             "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'test' ORDER BY 2, 1"
         )
@@ -175,7 +186,7 @@ class Script:
         kept: dict[str, str] = {}
         for name, text in found.items():
             try:
-                read_schema([*kept.values(), text], self._beside.dialect)
+                read_schema([*kept.values(), text], dialect, lenient=True, unread={})
             except SqlSemanticsError as error:
                 self._refused[name] = getattr(error, "construct", type(error).__name__)
                 continue
@@ -183,7 +194,8 @@ class Script:
         triggers = self._ask("SELECT event_object_table FROM information_schema.triggers WHERE trigger_schema = 'test'")
         for (name,) in triggers.rows or ():
             self._refused[name] = "a table with a trigger"
-        self._beside.catalog = Catalog(read_schema(list(kept.values()), self._beside.dialect), {})
+        library = SqlLibrary(dialect, list(kept.values()), unsettled=unsettled(unusual, dialect))
+        self._beside.library, self._beside.dialect, self._beside.catalog = library, library.dialect, library.catalog
         self._load("x()")
 
 

@@ -17,9 +17,11 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.arrays import bind_array_function
 from sql_semantics.frontend.expressions.conversions import as_text
 from sql_semantics.frontend.expressions.json_functions import bind_json_function
+from sql_semantics.frontend.expressions.json_parts import bind_json_writer
 from sql_semantics.frontend.expressions.jsons import told_parts
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import arithmetic
+from sql_semantics.frontend.types.castability import castable
 from sql_semantics.frontend.types.coerce import (
     as_value,
     is_loose,
@@ -271,7 +273,11 @@ def by_name(binder: Binder, node: Node) -> Expr:
     if named is not None and len(arguments) == 1:
         kind = exp.DataType.build(named, dialect="postgres")
         return binder.expr(exp.Cast(this=arguments[0].copy(), to=kind))
-    own = bind_array_function(binder, name, arguments) or bind_json_function(binder, name, arguments)
+    own = (
+        bind_array_function(binder, name, arguments)
+        or bind_json_function(binder, name, arguments)
+        or bind_json_writer(binder, name, arguments)
+    )
     if own is not None:
         return own
     if name not in rules(dialect) and name not in _BOUND_BY_NAME:
@@ -352,7 +358,7 @@ def _displayed(item: Expr, binder: Binder) -> Expr:
         return Case(
             (*words, (Binary("=", item, Const(False, BOOLEAN), BOOLEAN), Const("f", TEXT))), Const(None, TEXT), TEXT
         )
-    if item.type.kind in (Kind.JSON, Kind.BYTES):
+    if item.type.kind is Kind.BYTES or not castable(item.type, TEXT, binder.context.dialect.rules.types):
         raise Unsupported(f"concat() of {item.type}")
     return Cast(item, TEXT)
 

@@ -139,12 +139,18 @@ class _From:
             return
         self.start = len(self.scope.tables)
         self.put(self.item(group.first), _Kind("cross", False))
-        for join, kind in zip(group.joins, kinds, strict=True):
+        for place, (join, kind) in enumerate(zip(group.joins, kinds, strict=True), 1):
             only(join, "this", "side", "kind", "method", "on", "using")
             item = self.item(join.this)
             if kind.name in ("right", "full") and _reads_left(item):
                 raise Unsupported("LATERAL in a RIGHT or FULL JOIN")
-            self.join(item, kind, join)
+            try:
+                self.join(item, kind, join)
+            except SqlError as error:
+                merges = any(later.args.get("using") or later.args.get("method") for later in group.joins[place:])
+                if merges and self.context.dialect.rules.queries.ambiguous_using_error is not None:
+                    raise Unsupported("a mistake in front of USING, whose own come first") from error
+                raise
 
     def item(self, node: Node) -> Item:
         nested = _nested(node)

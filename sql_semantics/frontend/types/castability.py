@@ -73,7 +73,7 @@ def implicit(source: SqlType, target: SqlType, rules: TypeRules) -> bool:
 
 def _into_most(first: Kind, second: Kind) -> bool:
     if second is Kind.TEXT:
-        return first in INTEGER_KINDS | {Kind.NUMERIC} | TEMPORAL_KINDS
+        return first in INTEGER_KINDS | {Kind.NUMERIC, Kind.JSON} | TEMPORAL_KINDS
     if second is Kind.DOUBLE:
         return first in NUMBER_KINDS or first is Kind.TEXT
     if second is Kind.INT or second is Kind.BIGINT:

@@ -35,6 +35,8 @@ def given_default(column: TableColumn, context: Context, *, otherwise: str | Non
         raise UnmodelledValue(column.unread, column.name)
     state = context.dialect.rules.writes.missing_default_error
     if column.default is None and column.not_null and column.generated is None and state is not None:
+        if column.type.kind is Kind.OPAQUE:
+            raise UnmodelledValue(str(column.type), column.name)  # an ENUM has its first label
         family = column.type.family
         if isinstance(family, EnumFamily) and otherwise is None:
             return Const(family.another(0), column.type)  # MySQL 11.6: its first label

@@ -12,6 +12,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import arrays, bits, composites, conversions, listed, numeric, settings
 from sql_semantics.values.functions.jsons import making as json_making
 from sql_semantics.values.functions.jsons import mariadb as mariadb_json
+from sql_semantics.values.functions.jsons import mariadb_writing
 from sql_semantics.values.functions.jsons import paths as json_paths
 from sql_semantics.values.functions.jsons import postgres as jsons
 from sql_semantics.values.functions.jsons import sqlite as sqlite_json
@@ -76,7 +77,7 @@ _FUNCTIONS: Mapping[str, Table] = {
     ),
     "duckdb": _merged(numeric.DUCKDB, text.DUCKDB, temporal.DUCKDB, bits.DUCKDB, duckdb_dates.DUCKDB),
 }
-_MARIADB = _merged(_FUNCTIONS["mysql"], mariadb_json.MARIADB)
+_MARIADB = _merged(_FUNCTIONS["mysql"], mariadb_json.MARIADB, mariadb_writing.MARIADB)
 _WIDEST: Mapping[str, Table] = {**_FUNCTIONS, "mysql": _MARIADB}
 """Of each dialect the functions of all its products."""
 _ERRORS: dict[str, frozenset[str]] = {}

@@ -23,7 +23,8 @@ _BARE_POINT = re.compile(r"\d\.(?!\d)", re.ASCII)
 """MariaDB reads ``1.`` as a number."""
 
 
-def _steps(path: str) -> list[str | int]:
+def steps_of(path: str) -> list[str | int]:
+    """The names and places of a plain path. Raises Unsupported for another."""
     if not path.startswith("$"):
         raise Unsupported(f"the path {path!r}")
     found: list[str | int] = []
@@ -57,7 +58,7 @@ def _refuse(word: str) -> None:
 
 def _part(text: str, path: str) -> str | None:
     found = text.strip(" \t\r\n")
-    for step in _steps(path):
+    for step in steps_of(path):
         if isinstance(step, int) and not found.startswith("["):
             if step:
                 return None
@@ -79,20 +80,20 @@ def _part(text: str, path: str) -> str | None:
     return found
 
 
-def _spaced(text: str) -> str:
+def spaced(text: str) -> str:
     """A part with one blank behind each comma and colon, its scalars as they are written."""
     opening = text[:1]
     if opening == "[":
-        return f"[{', '.join(_spaced(part) for _, part in parts_of(text))}]"
+        return f"[{', '.join(spaced(part) for _, part in parts_of(text))}]"
     if opening == "{":
-        return "{" + ", ".join(f'"{name}": {_spaced(part)}' for name, part in parts_of(text)) + "}"
+        return "{" + ", ".join(f'"{name}": {spaced(part)}' for name, part in parts_of(text)) + "}"
     return text
 
 
 def _extract(call: Call) -> Implementation:
     def apply(text: str, path: str) -> str | None:
         part = _part(text, path) if _is_json(text) else None
-        return None if part is None else _spaced(part)
+        return None if part is None else spaced(part)
 
     return apply
 
@@ -149,7 +150,7 @@ def _contains(call: Call) -> Implementation:
     return apply
 
 
-def _whole(text: str, name: str) -> bool:
+def is_whole(text: str, name: str) -> bool:
     """Whether it is JSON. Raises Unsupported for a text that only begins as JSON, which some functions read so far."""
     if _is_json(text):
         return True
@@ -162,7 +163,7 @@ def _asked(call: Call, found: Callable[[str], Value]) -> Implementation:
     """A function of a text, or of the part at a path: NULL where there is none."""
 
     def apply(text: str, path: str = "$") -> Value:
-        part = _part(text, path) if _whole(text, call.name) else None
+        part = _part(text, path) if is_whole(text, call.name) else None
         return None if part is None else found(part)
 
     return apply
@@ -210,7 +211,7 @@ def _has_paths(call: Call) -> Implementation:
     def apply(text: str, which: str, *paths: str) -> int | None:
         if which.lower() not in ("one", "all"):
             raise Unsupported(f"json_contains_path() with {which!r}")
-        if not _whole(text, call.name):
+        if not is_whole(text, call.name):
             return None
         return int((any if which.lower() == "one" else all)([_part(text, path) is not None for path in paths]))
 
