@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 from troubadour.formats import read, read_either
+from troubadour.formats.entries import read_header
 from troubadour.formats.objects import ahead, long_keys
+from troubadour.formats.objects import read as objects_read
 from troubadour.formats.objects.read import COLUMNS, ObjectLogReader
 from troubadour.model.beside import Work
 from troubadour.model.log import LogError
-from troubadour.model.objects import ObjectLog
+from troubadour.model.objects import MISSING, ObjectLog
 from troubadour.replay.objects import Reading, by_timestamps, check_reading, explains, judge
 
 OBJECTS = {"kv": "register", "l": "list", "s": "set", "c": "counter"}
@@ -244,3 +246,22 @@ def test_keys_are_found_all_at_once_as_one_by_one(monkeypatch: pytest.MonkeyPatc
         expected[subject][key] = None
     monkeypatch.setattr(long_keys, "PART", 3)
     assert long_keys.as_they_come(subjects, keys, objects) == [[*one] for one in expected]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_times_of_a_long_log_are_those_of_a_short_one(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    rng = random.Random(seed)
+    reader = ObjectLogReader(read_header(text_of([]).splitlines()[0]))
+    log, count = reader.log, rng.randrange(1, 12)
+    log.ids += range(count)
+    log.statuses += bytes(rng.choices(range(3), k=count))
+    for column in (log.commits, log.invoked, log.returned, log.end_invoked):
+        column.extend(MISSING if rng.random() < 0.4 else rng.randrange(20) for _ in range(count))
+    log.sessions.extend(rng.randrange(-1, 2) for _ in range(count))
+    log.numbers.extend(rng.choice((MISSING, rng.randrange(3), at)) for at in range(count))
+    log.clocks.extend(rng.randrange(2) for _ in range(count))
+    found = []
+    for long in (1 << 60, 0):
+        monkeypatch.setattr(objects_read, "LONG", long)
+        found.append((objects_read.times_of(log), reader.numbers_ascend()))
+    assert found[0] == found[1]

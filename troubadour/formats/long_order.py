@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from troubadour.model.objects import MISSING
+from troubadour.model.objects import ABORTED, MISSING, ObjectLog
 
 Ints = npt.NDArray[np.int64]
 ByTime = Callable[[list[int]], list[int]]
@@ -87,6 +87,28 @@ def ascend(order: array[int], sessions: array[int], numbers: array[int]) -> bool
     by_session = np.argsort(session, kind="stable")
     number, session = whole(numbers)[chosen[by_session]], session[by_session]
     return not bool(((session[1:] == session[:-1]) & (number[1:] < number[:-1])).any())
+
+
+def ascend_in_file(sessions: array[int], numbers: array[int]) -> bool:
+    """Whether each session has its numbers in ascending order in the file, so that none comes twice."""
+    number, session = whole(numbers), whole(sessions)
+    chosen = np.flatnonzero((number != MISSING) & (session >= 0))
+    chosen = chosen[np.argsort(session[chosen], kind="stable")]
+    number, session = number[chosen], session[chosen]
+    return not bool((number < 0).any() or ((session[1:] == session[:-1]) & (number[1:] <= number[:-1])).any())
+
+
+def told_times(log: ObjectLog) -> tuple[array[int], array[int], array[int]]:
+    """What the hint order is made of beside commits: when each transaction had returned, and was sent, and its number
+    in its session."""
+    aborted = np.frombuffer(log.statuses, np.uint8) == ABORTED
+    commits, invoked, end = whole(log.commits), whole(log.invoked), whole(log.end_invoked)
+    returned = np.where(aborted, invoked, whole(log.returned))
+    otherwise = np.where(invoked != MISSING, invoked, returned)
+    sent = np.where((commits == MISSING) & (end != MISSING) & ~aborted, end, otherwise)
+    sent[aborted] = invoked[aborted]
+    numbers = np.where(whole(log.sessions) < 0, MISSING, whole(log.numbers))
+    return array("q", returned.tobytes()), array("q", sent.tobytes()), array("q", numbers.tobytes())
 
 
 def _runs(numbers: Ints) -> list[tuple[int, int]]:

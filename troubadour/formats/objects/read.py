@@ -18,7 +18,7 @@ import msgspec
 from troubadour.formats.convert import check_times
 from troubadour.formats.entries import BadEntry, RawHeader, RawTransaction, shorten
 from troubadour.formats.objects.initial import ObjectInitial, is_value
-from troubadour.formats.order import Times, hint_order
+from troubadour.formats.order import LONG, Times, hint_order
 from troubadour.model.log import Header, LogError, TransactionId
 from troubadour.model.objects import (
     ABORTED,
@@ -260,7 +260,7 @@ class ObjectLogReader:
         initial = self._initial
         assert initial is not None
         log.objects = initial.definitions(log.codes, log.sequences)
-        log.order = hint_order(_times(log), range(len(log.ids)))
+        log.order = hint_order(times_of(log), range(len(log.ids)))
         return log
 
     def usual(self, batch: list[bytes]) -> list[UsualLine] | None:
@@ -491,8 +491,12 @@ class ObjectLogReader:
         self.log.session_names.append(given)
         return number
 
-    def _numbers_ascend(self) -> bool:
+    def numbers_ascend(self) -> bool:
         """Whether each session has its numbers in ascending order, so that none comes twice."""
+        if len(self.log.ids) >= LONG:
+            from troubadour.formats.long_order import ascend_in_file
+
+            return ascend_in_file(self.log.sessions, self.log.numbers)
         last: dict[int, int] = {}
         for session, number in zip(self.log.sessions, self.log.numbers, strict=True):
             if number != MISSING and session >= 0:
@@ -503,7 +507,7 @@ class ObjectLogReader:
 
     def _check_numbers(self) -> None:
         log = self.log
-        if log.numbers.count(MISSING) == len(log.numbers) or self._numbers_ascend():
+        if log.numbers.count(MISSING) == len(log.numbers) or self.numbers_ascend():
             return
         seen: dict[int, set[int]] = {}
         for place, (session, number) in enumerate(zip(log.sessions, log.numbers, strict=True)):
@@ -591,8 +595,14 @@ def _numbered(numbers: dict[str | None, int], names: list[str | None], name: str
     return number
 
 
-def _times(log: ObjectLog) -> Times:
+def times_of(log: ObjectLog) -> Times:
     """What the hint order is made of; see `troubadour.formats.store.Store.append`."""
+    if len(log.ids) >= LONG:
+        # numpy, which short logs start without
+        from troubadour.formats.long_order import told_times
+
+        returned, sent, numbers = told_times(log)
+        return Times(log.commits, returned, sent, array("q", log.clocks), log.sessions, numbers)
     returned, sent = array("q", log.returned), array("q")
     for place, (status, commit, invoked, end) in enumerate(
         zip(log.statuses, log.commits, log.invoked, log.end_invoked, strict=True)
