@@ -13,6 +13,7 @@ from unittest import mock
 
 import pytest
 
+from sql_semantics.library import SqlLibrary
 from tests.property.object_logs import Draft
 from tests.property.timestamped_logs import KINDS, partly_numbered, timestamped_log
 from tests.unit.test_objects_ahead import AtOnce
@@ -22,6 +23,8 @@ from troubadour.audit.objects.second import by_sql
 from troubadour.audit.objects.timestamps import refuted
 from troubadour.coverage.library import library_for
 from troubadour.formats.objects.expand import expanded
+from troubadour.model.log import Log
+from troubadour.model.objects import ObjectLog
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 from troubadour.replay.checker import check as check_sql
@@ -35,13 +38,27 @@ from troubadour.timestamps.store import Store
 LEVELS = ("timestamp-snapshot", "timestamp-serializable")
 
 
+_libraries: dict[tuple[str, str], SqlLibrary] = {}
+"""By the header of a log in SQL and the level: those of one kind are alike."""
+
+
+def in_sql(log: ObjectLog, level: str) -> tuple[Log, SqlLibrary]:
+    """A log in SQL, and its library, which is made once for logs that are alike."""
+    sql = expanded(log)
+    about = repr(sql.header), level
+    if about not in _libraries:
+        told, _libraries[about] = library_for(sql, level)
+        assert told.header == sql.header and list(told.transactions) == list(sql.transactions)
+    return sql, _libraries[about]
+
+
 def compared(kind: str, seeds: Iterable[int], drafted: Callable[[str, int], Draft] = timestamped_log) -> Counter[str]:
     """What the judges say, each as the oracle does."""
     counts: Counter[str] = Counter()
     for seed in seeds:
         log = drafted(kind, seed).read()
         for level in LEVELS:
-            sql, library = library_for(expanded(log), level)
+            sql, library = in_sql(log, level)
             answer = explain(sql, library, level)
             verdict = audit(sql, library, Options(level))
             where = f"{kind} {seed} at {level}"
@@ -118,7 +135,7 @@ def late_in_sessions(kind: str, seeds: Iterable[int]) -> Counter[str]:
         place = {one: at for at, one in enumerate(log.order)}
         for late, before in ledger.late.items():
             assert place[before] < place[late] or log.commits[late] > log.starts[before], where
-        sql, library = library_for(expanded(log), "timestamp-snapshot")
+        sql, library = in_sql(log, "timestamp-snapshot")
         assert explain(sql, library, "timestamp-snapshot").status is Status.VIOLATION, where
         found["late"] += len(ledger.late)
         found["beside others without numbers"] += {log.numbers[one] < 0 for one in range(len(log))} == {True, False}
