@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -263,11 +264,9 @@ def test_shrinking_keeps_what_is_needed_and_nothing_more() -> None:
 
 def test_a_lie_is_found_made_small_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(choose, "engine_named", lambda name: Liar())
-    monkeypatch.setattr(campaign, "SHRINKING", 5.0)
     out = tmp_path / "out"
-    done = CliRunner().invoke(
-        hunt, ["liar", "--minutes", "0.03", "--seed", "1", "--out", str(out)], catch_exceptions=False
-    )
+    arguments = ["liar", "--minutes", "0", "--seed", "4", "--out", str(out)]
+    done = CliRunner().invoke(hunt, arguments, catch_exceptions=False)
     assert done.exit_code == 1, done.output
     assert "new findings" in done.output and "judged" in done.output
     folders = sorted(path for path in out.iterdir() if path.is_dir())
@@ -280,9 +279,7 @@ def test_a_lie_is_found_made_small_and_kept(monkeypatch: pytest.MonkeyPatch, tmp
     assert (small[0] / "report.html").exists()
 
     runs = json.loads((out / "state.json").read_text())["tally"]["runs"]
-    again = CliRunner().invoke(
-        hunt, ["liar", "--minutes", "0", "--seed", "1", "--out", str(out)], catch_exceptions=False
-    )
+    again = CliRunner().invoke(hunt, arguments, catch_exceptions=False)
     assert again.exit_code == 1
     assert json.loads((out / "state.json").read_text())["tally"]["runs"] == runs + 1
     other = CliRunner().invoke(
@@ -293,7 +290,6 @@ def test_a_lie_is_found_made_small_and_kept(monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_versions_that_answer_otherwise_are_a_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(choose, "engine_named", lambda name: Liar() if name == "liar" else Embedded(name, "sqlite"))
-    monkeypatch.setattr(campaign, "SHRINKING", 3.0)
     arguments = ["sqlite", "--against", "liar", "--minutes", "0", "--seed", "1", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(hunt, arguments, catch_exceptions=False)
     assert done.exit_code == 1, done.output
@@ -323,24 +319,26 @@ def test_an_engine_that_is_gone_before_a_case_is_started_again(tmp_path: Path) -
         engine.close()
 
 
-def test_a_server_that_is_slow_to_recover_is_waited_for() -> None:
-    asked: list[int] = []
+def test_a_server_that_is_slow_to_come_up_is_waited_for(tmp_path: Path) -> None:
+    told = tmp_path / "postmaster.pid"
+    seen: list[str] = []
 
-    class Slow:
-        def ensure_postgres_running(self) -> None:
-            asked.append(1)
-            if len(asked) < 3:
-                raise subprocess.TimeoutExpired("pg_ctl", 10)
+    def slow() -> None:
+        seen.append(told.read_text().split()[-1] if told.exists() else "gone")
+        if len(seen) == 1:
+            told.write_text("1\n" * 7 + "starting\n")
+            Timer(0.3, told.write_text, ["1\n" * 7 + "ready   \n"]).start()
+        if len(seen) < 3:
+            raise subprocess.TimeoutExpired("pg_ctl", 10)
 
-    server: Any = Slow()
-    _bring_up(server)
-    assert len(asked) == 3
+    _bring_up(slow, tmp_path)
+    assert seen == ["gone", "ready", "ready"]
 
 
 def test_a_crash_is_a_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(choose, "engine_named", lambda name: Liar(crashes=True))
     done = CliRunner().invoke(
-        hunt, ["liar", "--minutes", "0.03", "--seed", "6", "--out", str(tmp_path / "out")], catch_exceptions=False
+        hunt, ["liar", "--minutes", "0", "--seed", "6", "--out", str(tmp_path / "out")], catch_exceptions=False
     )
     assert done.exit_code == 1, done.output
     crashes = [path for path in (tmp_path / "out").iterdir() if path.name.startswith("crash")]

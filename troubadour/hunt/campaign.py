@@ -35,7 +35,7 @@ from troubadour.model.log import Header
 PATIENCE = 30.0
 """Seconds that the audit of one run is given."""
 SHRINKING = 60.0
-"""Seconds that one finding is made small for."""
+"""Seconds of the processor, this program's, that one finding is made small for."""
 ATTEMPTS = 1500
 AGAIN = 5
 """Runs of the small case that tell how often it comes."""
@@ -286,7 +286,7 @@ class Hunt:
     # --- what is found ------------------------------------------------------------------------------------------------
 
     def _found(self, case: Case, kind: str, said: str, statement: str, first: Ran, judged: Judged) -> None:
-        begun = time.monotonic()
+        begun, used = time.monotonic(), time.process_time()
         found = Found(kind, self._engine.name, self._engine.dbms, case.level, case.seed, said, statement)
         label = _label(kind, said)
         tries = cut = 0
@@ -295,7 +295,7 @@ class Hunt:
             nonlocal tries, cut
             tries += 1
             self._progress(self.tally)
-            if tries > ATTEMPTS or time.monotonic() - begun > SHRINKING:
+            if tries > ATTEMPTS or time.process_time() - used > SHRINKING:
                 cut += 1
                 return False
             return self._again(smaller, kind, label) is not None

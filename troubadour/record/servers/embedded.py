@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -60,7 +60,7 @@ class EmbeddedPostgres:
         try:
             if (self._server.pgdata / "postmaster.pid").exists():
                 _control(self._server, "-m", "immediate", "stop")
-            _bring_up(self._server)
+            _bring_up(self._server.ensure_postgres_running, self._server.pgdata)
         except subprocess.SubprocessError as error:
             raise RecordError(f"the embedded server does not come up again: {error}") from error
 
@@ -80,7 +80,7 @@ class EmbeddedPostgres:
             with (data / "postgresql.conf").open("a", encoding="utf-8") as conf:
                 conf.writelines(f"{name} = '{quote(value)}'\n" for name, value in self.settings.items())
             self._server = server
-            server.start()
+            _bring_up(server.start, data)
         except subprocess.SubprocessError as error:
             self._stop()
             raise RecordError(f"the embedded server does not start: {error}") from error
@@ -108,17 +108,28 @@ class EmbeddedPostgres:
                 self._guard.close()
 
 
-def _bring_up(server: PostgresServer) -> None:
-    """Start it again. The wheel waits ten seconds, in which a server of a machine with much to do may still be at its
-    recovery: it is asked again. Raises SubprocessError."""
+def _bring_up(start: Callable[[], None], data: Path) -> None:
+    """Start a server. The wheel waits ten seconds, in which a server of a machine with much to do may still be on its
+    way: it is asked again once that one is up, or gone. Raises SubprocessError."""
     deadline = time.monotonic() + AGAIN_SECONDS
     while True:
         try:
-            server.ensure_postgres_running()
+            start()
             return
         except subprocess.TimeoutExpired:
+            while _is_starting(data / "postmaster.pid") and time.monotonic() < deadline:
+                time.sleep(0.1)
             if time.monotonic() > deadline:
                 raise
+
+
+def _is_starting(told: Path) -> bool:
+    """Whether a server says there, in the last line of eight, that it is neither ready nor gone."""
+    try:
+        lines = told.read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    return len(lines) < 8 or lines[7].strip() not in ("ready", "standby")
 
 
 def _control(server: PostgresServer, *arguments: str) -> None:
