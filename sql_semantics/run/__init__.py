@@ -5,7 +5,7 @@ Knows no SQL text and no isolation level.
 """
 
 from sql_semantics.plan.access import AccessPath, access_path
-from sql_semantics.plan.freedom import free_errors
+from sql_semantics.plan.freedom import may_fail_freely
 from sql_semantics.run.expressions.expressions import (
     Arguments,
     compile_expression,
@@ -24,5 +24,5 @@ __all__ = [
     "compile_predicate",
     "compile_row",
     "compile_statement",
-    "free_errors",
+    "may_fail_freely",
 ]

@@ -10,7 +10,7 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call
 from sql_semantics.library import Program
 from sql_semantics.products import PRODUCTS
-from sql_semantics.run import free_errors
+from sql_semantics.run import may_fail_freely
 from sql_semantics.run.queries.existence import tells_existence
 from sql_semantics.run.writes.rows.constraints import may_clash
 from sql_semantics.view import View
@@ -108,4 +108,4 @@ def _hangs_on_others(prepared: PreparedStatement, catalog: Catalog, dialect: str
     observed, statement = prepared.statement.error.sqlstate, prepared.program.statement
     if prepared.arguments and (observed in OF_PARAMETERS or observed[:2] in TEXT_CLASSES):
         return True
-    return may_clash(statement, catalog, observed) or observed in free_errors(statement, catalog, dialect)
+    return may_clash(statement, catalog, observed) or may_fail_freely(statement, catalog, dialect, observed)
