@@ -328,6 +328,7 @@ WRITES = WriteRules(
     values_hold_rows=False,
     values_see_columns=False,
     fills_generated_columns=True,
+    hides_generated_columns=False,
     repeated_column_error=None,
     insert_row_alias=False,
     missing_default_error=None,

@@ -46,6 +46,7 @@ DUCKDB = Rules(
         foreign_casts=frozenset({"CLOB", "NUMBER", "TIMESTAMP_NTZ", "VARCHAR2"}),
         inserts_or=True,
         says_deferrable=False,
+        says_virtual=True,
         builtins_may_write=False,
         functions=words(
             "BOOL_AND BOOL_OR GENERATE_SERIES GEN_RANDOM_UUID GREATEST GROUPING GROUP_CONCAT IFNULL LEAST RANDOM",
@@ -84,14 +85,15 @@ DUCKDB = Rules(
     writes=replace(
         WRITES,
         own_target="before",
+        fills_generated_columns=False,
+        hides_generated_columns=True,
+        generated_value_error=("42000", "cannot write to generated column {!r}"),
         insert_or_is_on_conflict=True,
         assigns_rows_of_queries=False,
         truncate="alone",
     ),
     definitions=replace(
         DEFINITIONS,
-        generated_columns=False,
-        generated_as_identity=False,
         partial_indexes=False,
         expression_indexes=False,
         references_to_itself=False,

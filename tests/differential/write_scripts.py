@@ -293,3 +293,29 @@ MYSQL: dict[str, tuple[Sequence[str], Sequence[str]]] = {
         ),
     ),
 }
+DUCKDB: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    "generated columns": (
+        (
+            "CREATE TABLE g (a INT PRIMARY KEY, c INT GENERATED ALWAYS AS (coalesce(b, 3)) VIRTUAL, b INT,"
+            " s VARCHAR GENERATED ALWAYS AS (upper(t)), t VARCHAR)",
+        ),
+        (
+            "INSERT INTO g VALUES (1, 1, 'x'), (2, NULL, NULL)",
+            "INSERT INTO g VALUES (3, 1, 1, 'y', 'y')",
+            "INSERT INTO g (a, c) VALUES (4, 1)",
+            "INSERT INTO g (a, c) VALUES (4, DEFAULT)",
+            "INSERT INTO g (c) SELECT 4",
+            "INSERT INTO g VALUES (4, DEFAULT, DEFAULT)",
+            "INSERT INTO g (a) VALUES (5) RETURNING *",
+            "UPDATE g SET b = b + 1, t = t || s WHERE c = 1 RETURNING s, c",
+            "UPDATE g SET c = 5",
+            "UPDATE g SET s = DEFAULT",
+            "INSERT INTO g VALUES (1, 8, 'z') ON CONFLICT (a) DO UPDATE SET b = excluded.b, t = g.s RETURNING c, s",
+            "INSERT INTO g VALUES (1, 8, 'z') ON CONFLICT (a) DO UPDATE SET b = excluded.c",
+            "INSERT INTO g VALUES (1, 8, 'z') ON CONFLICT (c) DO NOTHING",
+            "INSERT INTO g VALUES (6, 8, 'z') ON CONFLICT DO NOTHING",
+            "DELETE FROM g WHERE c = 3 RETURNING c, s",
+            "SELECT * FROM g",
+        ),
+    ),
+}

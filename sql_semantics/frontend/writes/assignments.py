@@ -60,9 +60,9 @@ def is_default(node: Node) -> bool:
 
 
 def generated_value(node: Node, column: TableColumn, dialect: Dialect) -> Expr:
-    """What a statement may give for a generated column: DEFAULT, and nothing else."""
+    """What a statement may give for a generated column: DEFAULT, if anything."""
     rules = dialect.rules.writes
-    if is_default(node) and rules.default_is_value:
+    if is_default(node) and rules.default_is_value and not rules.hides_generated_columns:
         return Const(None, column.type)
     if rules.generated_value_error is not None:
         state, message = rules.generated_value_error

@@ -74,7 +74,11 @@ def bind_conflict(
     scope = target.scope(context)
     if alias == "excluded":
         raise Unsupported("a table named excluded")
-    scope.add("excluded", table, context.dialect, shown=target.shown)
+    shown = target.shown
+    if rules.hides_generated_columns:
+        places = range(len(table.columns)) if shown is None else shown
+        shown = tuple(place for place in places if table.columns[place].generated is None)
+    scope.add("excluded", table, context.dialect, shown=shown)
     if not rules.excluded_is_ambiguous:
         scope.hide_last()
     binder = Binder(context, scope, "ON CONFLICT DO UPDATE")
@@ -149,9 +153,12 @@ def _arbiters(clause: Node, table: Table, alias: str, context: Context) -> tuple
             only(inner, "this")
             name = fold_column(inner.this, dialect)
             try:
-                columns.add(table.position(name))
+                position = table.position(name)
             except KeyError:
                 raise unknown_column(name, dialect) from None
+            if dialect.rules.writes.hides_generated_columns and table.columns[position].generated is not None:
+                raise SqlError("42000", "a generated column cannot be a conflict target")
+            columns.add(position)
         else:
             parts.add(binder.typed(inner))
     found = []
@@ -209,7 +216,7 @@ def _replace_by_update(table: Table, listed: frozenset[str] | None) -> Conflict:
         tuple(
             (place, Column(width + place, item.type, item.name))
             for place, item in enumerate(table.columns)
-            if listed is None or item.name in listed
+            if item.generated is None and (listed is None or item.name in listed)
         ),
     )
 

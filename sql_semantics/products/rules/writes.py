@@ -50,6 +50,10 @@ class WriteRules:
     fills_generated_columns: bool
     """Whether an INSERT without a column list counts the generated columns among those that it gives values for."""
 
+    hides_generated_columns: bool
+    """Whether a write knows generated columns only of rows that are stored: EXCLUDED has none, no conflict target names
+    one, and none takes DEFAULT."""
+
     repeated_column_error: str | None
     """SQLSTATE of an INSERT that lists a column twice; None: not modelled."""
 

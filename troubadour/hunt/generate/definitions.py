@@ -54,6 +54,8 @@ class Definitions:
     def _index(self, number: int) -> str:
         random, table = self._random, self._random.choice(self._tables)
         columns = [c for c in table.columns if c.family in INDEXED]
+        if self._dialect == "duckdb":
+            columns = [c for c in columns if c.generated is None]
         column = random.choice(columns)
         unique = random.random() < 0.12 and column.generated is None
         items = [self._indexed(column, unique)]

@@ -200,13 +200,8 @@ class SchemaMaker:
         bare = "AUTO_INCREMENT" in columns[0].suffix  # MariaDB takes no expression of such a column
         if r.random() < 0.2 and not bare:
             table.constraints.append(f"CONSTRAINT small_{name} CHECK (k < 40000)")
-        if rich and r.random() < 0.1 and self.dialect != "duckdb":
-            integers = [c.name for c in columns[bare:] if c.family == "int"] or ["1"]
-            made = r.choice(integers)
-            column = ColumnSpec("g", TYPES[self.dialect]["int"][1], "int", generated=f"{made} + 1")
-            if self.wider and self.dialect != "postgres" and r.random() < 0.5:
-                column.generated, column.kept = f"coalesce({made}, 3)", "VIRTUAL"
-            columns.append(column)
+        if rich and r.random() < 0.1:
+            columns.append(self._generated(columns[bare:]))
         parents = [t for t in earlier if t.key]
         if rich and parents and r.random() < 0.3:
             action = r.choice(ACTIONS[self.dialect])
@@ -215,6 +210,23 @@ class SchemaMaker:
             table.constraints.append(f"FOREIGN KEY (r) REFERENCES {r.choice(parents).name} (k){action}")
         self._fill(table)
         return table
+
+    def _generated(self, columns: list[ColumnSpec]) -> ColumnSpec:
+        r = self.random
+        made = r.choice([c.name for c in columns if c.family == "int"] or ["1"])
+        column = ColumnSpec("g", TYPES[self.dialect]["int"][1], "int", generated=f"{made} + 1")
+        if self.dialect == "duckdb" or (self.wider and self.dialect != "postgres" and r.random() < 0.5):
+            column.generated, column.kept = f"coalesce({made}, 3)", "VIRTUAL"
+        if self.dialect == "duckdb" and r.random() < 0.6:
+            of = r.choice(columns)
+            column.sql_type, column.family, column.generated = r.choice(
+                (
+                    ("boolean", "bool", f"{of.name} IS NULL"),
+                    ("integer", "int", f"CASE WHEN {made} > 1 THEN {made} END"),
+                    ("varchar", "text", f"upper({of.name})" if of.family == "text" else f"CAST({made} AS varchar)"),
+                )
+            )
+        return column
 
     def _fill(self, table: TableSpec) -> None:
         r = self.random
