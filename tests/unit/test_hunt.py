@@ -58,7 +58,7 @@ def test_a_process_that_does_not_start_leaves_no_files(
 
 
 class Liar(Embedded):
-    """SQLite that tells one row less of a COUNT(*), or ends at a DELETE."""
+    """SQLite that adds to a COUNT(*) until it is asked to be honest, or ends at a DELETE."""
 
     def __init__(self, crashes: bool = False) -> None:
         super().__init__("liar", "sqlite")
@@ -87,7 +87,8 @@ class _Lies:
 
         def answered(seconds: float) -> Answer | None:
             found = answer(seconds)
-            if found is None or not found.rows or "COUNT(*)" not in asked[-1]:
+            honest = "SELECT 'honest'" in asked
+            if found is None or not found.rows or "COUNT(*)" not in asked[-1] or honest:
                 return found
             return replace(found, rows=[[value + 7 if place == 0 else value for place, value in enumerate(row)]
                                         for row in found.rows if isinstance(row[0], int)])  # fmt: skip
@@ -401,6 +402,9 @@ def case_of(*steps: tuple[int, str]) -> Case:
     return Case("", (), (), tuple(Step(session, n, ALONE, piece(text)) for n, (session, text) in enumerate(steps)))
 
 
+INDEX = (0, "CREATE INDEX i0 ON ta (k)")
+REPLACED = (INDEX, (0, "INSERT OR REPLACE INTO ta VALUES (1)"))
+UPSERT = (INDEX, (0, "INSERT INTO ta VALUES (1) ON CONFLICT (k) DO UPDATE SET c = 2"))
 JOINED = "SELECT t1.k FROM ta AS t1 FULL JOIN tb AS t2 ON t1.k = t2.k"
 INDEXED = (
     (0, "SELECT k FROM tb"), (1, "DELETE FROM tb WHERE k = 1"), (0, "SELECT COUNT(*) FROM tb WHERE k BETWEEN 0 AND 2"),
@@ -433,16 +437,62 @@ AGAIN = ((0, "SAVEPOINT p1"), (0, "SELECT k FROM ta"), (1, "INSERT INTO ta VALUE
         ("DuckDB 1.0.0", ((0, "INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING"),), "INTERNAL Error: another",
          "internal error", None),
         ("DuckDB 2.0.0", ((0, "SELECT k FROM ta LIMIT 1"),), "observed 2 rows, expected 1 row", "violation", None),
+        ("DuckDB 2.0.1", ((0, "SELECT k FROM ta LEFT JOIN tb USING (k) LIMIT 1"),), "observed 3 rows, expected 1 row",
+         "violation", "drops a LIMIT"),
+        ("DuckDB 0.9.2", REPLACED, "observed 1, expected 2", "violation", "leaves columns"),
+        ("DuckDB 0.9.2", (REPLACED[0], (0, "INSERT OR REPLACE INTO tb VALUES (1)")), "observed 1, expected 2",
+         "violation", None),
+        ("DuckDB 1.0.0", (INDEX, (0, "UPDATE ta SET k = 2")), "answered error 23000", "violation", "key that stays"),
+        ("DuckDB 1.0.0", (INDEX, (0, "UPDATE tb SET k = 2")), "answered error 23000", "violation", None),
+        ("DuckDB 1.2.0", UPSERT, "observed 1, expected 2", "violation", "an upsert"),
+        ("DuckDB 1.2.0", (INDEX, (0, "INSERT INTO tb VALUES (1) ON CONFLICT (k) DO UPDATE SET c = 2")),
+         "observed 1, expected 2", "violation", None),
+        ("DuckDB 0.9.2", ((0, "SELECT DATE '2020-01-01' + INTERVAL '1 day'"),),
+         "observed 2020-01-02, expected 2020-01-02 00:00:00", "violation", "a date and an interval"),
+        ("DuckDB 0.9.2", ((0, "SELECT 1 WHERE DATE '2020-01-01' + INTERVAL '1 day' IS NULL"),),
+         "observed 1 row, expected 0 rows", "violation", None),
+        ("DuckDB 0.9.2", ((0, "SELECT 1 EXCEPT ALL SELECT 2"),), "observed 0 rows, expected 1 row", "violation",
+         "EXCEPT ALL"),
+        ("DuckDB 0.9.2", ((0, "SELECT 1 EXCEPT ALL SELECT 2"),), "observed (3), expected (1)", "violation", None),
+        ("MariaDB 10.11.19", ((0, "SELECT d.a FROM ta LEFT JOIN (SELECT 1 AS a FROM tb) AS d ON FALSE"),),
+         "observed (1), expected (NULL)", "violation", "constant of a derived table"),
+        ("MariaDB 10.11.19", ((0, "SELECT 1 FROM ta LEFT JOIN tb USING (k) WHERE k IN (SELECT k FROM tb)"),),
+         "observed (1), expected (NULL)", "violation", None),
     ],
 )  # fmt: skip
 def test_a_known_one_swallows_no_other(
     dbms: str, steps: tuple[tuple[int, str], ...], said: str, kind: str, why: str | None
 ) -> None:
     found = Found(kind, "", dbms, "", 1, said, steps[-1][1], small=True)
-    known = findings.known_as(found, case_of(*steps), findings.known_ones())
+    asked: list[str] = []
+
+    def cured(_: Case, text: str) -> bool:
+        asked.append(text)
+        return True
+
+    known = findings.known_as(found, case_of(*steps), findings.known_ones(), cured)
+    assert asked == [known.cure] * bool(known.cure) if known is not None else not asked
     assert why in known.why if why is not None and known is not None else known is None and why is None
     # what was not made small to the end may need something else
-    assert findings.known_as(replace(found, small=False), case_of(*steps), findings.known_ones()) is None
+    assert findings.known_as(replace(found, small=False), case_of(*steps), findings.known_ones(), cured) is None
+    if known is not None and known.cure:  # it goes wrong all the same where that should help
+        assert findings.known_as(found, case_of(*steps), findings.known_ones(), lambda *_: False) is None
+
+
+@pytest.mark.parametrize(("cure", "counted"), [("SELECT 'honest'", "known"), ("SELECT 'another'", "new")])
+def test_a_known_one_is_cured_by_what_its_entry_says(
+    cure: str, counted: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    entry = findings.Known("^SQLite", "COUNT", "", "^violation", True, "it lies", "docs", cure)
+    monkeypatch.setattr(findings, "known_ones", lambda: (entry,))
+    engine = Liar()
+    try:
+        hunted = campaign.Hunt(engine, campaign.Plan(("serializable",), 4, 3, tmp_path), lambda *found: None)
+        tally = hunted.until(0, lambda tally: None)
+        hunted.close()
+    finally:
+        engine.close()
+    assert getattr(tally, counted) and not getattr(tally, {"known": "new", "new": "known"}[counted])
 
 
 def test_fingerprints_look_past_names_and_numbers() -> None:

@@ -20,10 +20,11 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.records import dataclass, field, replace
 from troubadour.hunt import findings
 from troubadour.hunt.against import disagreement
-from troubadour.hunt.case import CANCEL, KILL, VANISH, Case
+from troubadour.hunt.case import ALONE, CANCEL, KILL, VANISH, Case, Step
 from troubadour.hunt.engines.protocol import Engine, EngineError
 from troubadour.hunt.findings import Found, Known
 from troubadour.hunt.generate.cases import EVERY, make
+from troubadour.hunt.generate.pieces import piece
 from troubadour.hunt.generate.seldom import Seldom, seldom_from
 from troubadour.hunt.judge import Judged, judge, shape
 from troubadour.hunt.libraries import Libraries
@@ -314,9 +315,19 @@ class Hunt:
             found, said=said, statement=statement, rate=f"{len(shown)} of {AGAIN}", small=bool(shown) and not cut,
             anomaly=named.anomaly if named is not None else "",
         )  # fmt: skip
-        known = findings.known_as(found, small, self._known)
+        known = findings.known_as(found, small, self._known, self._cured)
         self._write(found, small, ran, named, known)
         self.tally.took("shrunk", time.monotonic() - begun)
+
+    def _cured(self, case: Case, text: str) -> bool:
+        """Whether the case is right where each session sends a statement first."""
+        last = max(case.transactions)
+        first = [Step(session, last + 1 + n, ALONE, piece(text)) for n, session in enumerate(case.sessions)]
+        try:
+            ran = self._run(replace(case, steps=(*first, *case.steps)))
+        except NotMade:
+            return False
+        return ran.died is None and not ran.internal and self._judged(ran).status == "correct"
 
     def _compare(self, case: Case) -> None:
         """The same transactions one after another, here and on the other engine."""

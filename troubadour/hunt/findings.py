@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib import resources
 from importlib.metadata import version
@@ -53,8 +53,8 @@ class Found:
 class Known:
     """A fault or a freedom of a product that is known: patterns of `dbms`, of the statement that is accused, of all
     definitions and statements of the case, and of what was said; whether one session shows it (None: either way); why,
-    and a link or a page that tells. Only a case that was made small to the end is known: then what is named here is
-    needed for it."""
+    and a link or a page that tells. `cure`: a statement after which the product does not go wrong so, where there is
+    one. Only a case that was made small to the end is known: then what is named here is needed for it."""
 
     dbms: str
     statement: str
@@ -63,6 +63,7 @@ class Known:
     alone: bool | None
     why: str
     link: str
+    cure: str = ""
 
     def fits(self, found: Found, case: Case) -> bool:
         """Whether a finding is this one."""
@@ -83,9 +84,10 @@ def known_ones() -> tuple[Known, ...]:
     return tuple(Known(**item) for item in json.loads(text))
 
 
-def known_as(found: Found, case: Case, known: tuple[Known, ...]) -> Known | None:
-    """Which known one a finding is."""
-    return next((item for item in known if item.fits(found, case)), None) if found.small else None
+def known_as(found: Found, case: Case, known: tuple[Known, ...], cured: Callable[[Case, str], bool]) -> Known | None:
+    """Which known one a finding is. `cured`: whether a case is right after a statement."""
+    fitting = (item for item in known if item.fits(found, case)) if found.small else ()
+    return next((item for item in fitting if not item.cure or cured(case, item.cure)), None)
 
 
 def write(folder: Path, found: Found, case: Case, ran: Ran, judged: Judged | None, known: Known | None) -> None:
