@@ -17,7 +17,7 @@ from sql_semantics.ir.expressions import Binary, Column, Const, Expr, Param
 from sql_semantics.ir.queries import Aggregate, BaseTable, OutputColumn, Query, Select, Source
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
 from sql_semantics.ir.statements import Conflict, Delete, Insert, NoEffect, Statement, Update
-from sql_semantics.ir.walks.effects import draws, fired_by, reached, touched_tables, written_tables
+from sql_semantics.ir.walks.effects import columns_set, draws, fired_by, reached, touched_tables, written_tables
 from sql_semantics.ir.walks.traverse import conjunction, conjuncts, has_subquery
 from sql_semantics.library import Program
 from sql_semantics.outcome import Outcome
@@ -154,8 +154,16 @@ def _local(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dia
     own = {part.table for part in parts} | {cascade.table for cascade in cascades}
     changes = frozenset(name for name, action in written if action not in ("insert", "truncate") and name not in own)
     adds = frozenset(name for name, action in written if action == "insert" and name not in own)
+    adds |= rekeyed(statement, catalog, tables)
     changes |= frozenset(name for name, action in written if action == "truncate")
     return Local(parts, changes, adds, tuple(cascades))
+
+
+def rekeyed(statement: Statement, catalog: Catalog, tables: Mapping[str, tuple[int, ...]]) -> frozenset[str]:
+    """The tables of which a statement may give rows another key, so that one is where there was none. `tables` as in
+    `local_of`."""
+    found = columns_set(statement, catalog)
+    return frozenset(name for name, columns in found if not columns.isdisjoint(tables.get(name, ())))
 
 
 def _keeps_references(statement: Statement, catalog: Catalog) -> bool:

@@ -19,7 +19,18 @@ from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement, tables_touched
 from troubadour.facts.rows.answers import contradicts_itself
-from troubadour.facts.rows.local import Cascade, Does, Effect, Part, Untold, cascade_of, effect_of, keys_of, local_of
+from troubadour.facts.rows.local import (
+    Cascade,
+    Does,
+    Effect,
+    Part,
+    Untold,
+    cascade_of,
+    effect_of,
+    keys_of,
+    local_of,
+    rekeyed,
+)
 from troubadour.facts.rows.tables import Key, Tables, tables_of
 from troubadour.facts.rows.told import Share, Told, told_by
 from troubadour.problem.budget import STATEMENT
@@ -155,10 +166,12 @@ class RowPrograms:
 
     def _give_up(self, program: RowProgram, statement: PreparedStatement) -> None:
         assert statement.program is not None
-        for table, action in written_tables([statement.program.statement], statement.program.catalog):
+        bound, catalog = statement.program.statement, statement.program.catalog
+        for table, action in written_tables([bound], catalog):
             program.changes.add(table)
             if action == "insert":
                 program.adds.add(table)
+        program.adds |= rekeyed(bound, catalog, self.tables.keys)
 
     def _add(self, program: RowProgram, statement: PreparedStatement) -> None:
         assert statement.program is not None
