@@ -212,6 +212,10 @@ MYSQL = Rules(
         references_primary_keys=False,
         references_need_keys=False,
         references_set_default=False,
+        storage_parameters=(
+            r"row_format|(?:max|min)_rows|avg_row_length|pack_keys|delay_key_write|key_block_size"
+            r"|stats_\w+"
+        ),
         deferrable_references=False,
         updates_moments=True,
         column_references=False,

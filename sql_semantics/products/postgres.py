@@ -163,7 +163,9 @@ POSTGRES = Rules(
         nulls_not_distinct=True,
         named_types=True,
         references_need_parents=True,
-        storage_parameters=True,
+        storage_parameters=(
+            r"(?:toast\.)?(?:fillfactor|autovacuum_\w+|log_autovacuum_\w+|vacuum_\w+|parallel_workers|toast_tuple_target)"
+        ),
         partitions=True,
         alter_only=True,
         drop_column_cascades=True,

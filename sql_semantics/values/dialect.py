@@ -49,7 +49,8 @@ class Dialect:
     where the log tells it. `search_path`: the schemas that unqualified names are looked up in, () for the product's
     default. `named`: the types that the schema defines, by folded name. `ignores_checks`: no CHECK is enforced.
     `descends`: ORDER BY that says no direction descends; `null_order`: where NULLs come in one that does not say that,
-    as the parser has it for the product, at one end, or where less or more than all values would.
+    as the parser has it for the product, at one end, or where less or more than all values would. `quotient_digits`:
+    how many digits more than its dividend MySQL's quotient of DECIMALs has (div_precision_increment).
     """
 
     name: str
@@ -70,6 +71,7 @@ class Dialect:
     ignores_checks: bool = False
     descends: bool = False
     null_order: NullOrder = "parsed"
+    quotient_digits: int = 4
 
     @property
     def home_schema(self) -> str | None:

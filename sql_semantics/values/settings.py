@@ -164,6 +164,7 @@ _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
         "character_set_connection": _utf8,
         "collation_connection": _own_collation,
         "autocommit": _one_of("0", "1", "on", "off"),
+        "div_precision_increment": lambda value, dialect: value == str(dialect.quotient_digits),
     },
     "sqlite": {
         "foreign_keys": _enforced,

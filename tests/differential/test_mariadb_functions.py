@@ -3,6 +3,7 @@ ZEROFILL, on the server. Knows no other function."""
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from sql_semantics.frontend import read_schema
@@ -48,7 +49,7 @@ STATEMENTS = (
 
 TABLES = (
     "CREATE TABLE p (a int PRIMARY KEY, b varchar(9), z int(5) unsigned zerofill)",
-    "CREATE TABLE q (a int PRIMARY KEY, b double, c int)",
+    "CREATE TABLE q (a int PRIMARY KEY, b double, c int) ENGINE=InnoDB MAX_ROWS=10 ROW_FORMAT=DYNAMIC",
 )
 ROWS = ("INSERT INTO p VALUES (1, '7', 42), (2, '8', NULL), (3, 'a%', 7)", "INSERT INTO q VALUES (1, 7, 5), (2, 9, 5)")
 FOUND = (
@@ -62,6 +63,13 @@ FOUND = (
     "UPDATE p SET z = z + 1 WHERE z = '42'",
     "SELECT max(z), sum(z), count(DISTINCT z) FROM p",
     "INSERT INTO p VALUES (9, 'x', -1)",
+    "SELECT (a + a) = ROW(1, 1) FROM p",
+    "SELECT (nothing + a) = ROW(1, 1) FROM p",
+    "SELECT locate('a', ROW(1, 1), 1)",
+    "SELECT NULL % 12, mod(12.0, NULL), NULL + 1, 1.5 * NULL, NULL / 0, 7 DIV NULL, a + NULL FROM p",
+    "SELECT NULL + 1 UNION SELECT 2",
+    "SELECT count(*), sum(a + NULL), avg(NULL * 2) FROM p WHERE a * NULL IS NULL",
+    "UPDATE p SET z = z + NULL WHERE a = 1 + 0 * NULL",
 )
 
 
@@ -84,3 +92,59 @@ def test_functions(mariadb: Any) -> None:
     beside = Beside(MariaDB(connection, collation), dialect, Catalog({}, {}))
     found = {sql: beside.step(sql) for sql in STATEMENTS}
     assert not {sql: (step.outside, step.problem) for sql, step in found.items() if step.outside or step.problem}
+
+
+NUMBERS = ("1", "7", "-22", "0", "1.5", "0.003", "-123.4567", "99999999999", "0.000000001", "12345678.123456789")
+
+
+def test_quotients(mariadb: Any) -> None:
+    connection, collation = mariadb
+    engine = MariaDB(connection, collation)
+    engine.clear()
+    table = "CREATE TABLE d (a int, b decimal(10,3))"
+    for sql in (table, "INSERT INTO d VALUES (1, 1.5), (2, 0.001), (2, NULL), (7, -99.999)"):
+        assert engine.run(sql).error is None
+    quotients = [f"{one} / {other}" for one in NUMBERS for other in NUMBERS]
+    try:
+        for digits in (0, 1, 4, 5, 9, 12):
+            assert engine.run(f"SET div_precision_increment = {digits}").error is None
+            dialect = Dialect("mysql", product="mariadb", version=(10, 11), collation=collation, quotient_digits=digits)
+            beside = Beside(engine, dialect, Catalog(read_schema([table], dialect), {}))
+            asked = [f"SELECT {', '.join(quotients[at : at + 10])}" for at in range(0, len(quotients), 10)]
+            asked += ["SELECT avg(a), avg(b), sum(a) / 3, avg(a) / 7 FROM d", "SELECT a / 3, b / 7 * 7, a / b FROM d"]
+            found = {sql: beside.step(sql) for sql in asked}
+            assert not {
+                sql: step.problem or step.outside for sql, step in found.items() if step.problem or step.outside
+            }
+    finally:
+        engine.run("SET div_precision_increment = DEFAULT")
+
+
+UNITS = ("year_month", "day_hour", "day_minute", "day_second", "hour_minute", "hour_second", "minute_second")
+
+
+def test_intervals_of_several_fields(mariadb: Any) -> None:
+    connection, collation = mariadb
+    dialect = Dialect("mysql", product="mariadb", version=(10, 11), collation=collation)
+    beside = Beside(MariaDB(connection, collation), dialect, Catalog({}, {}))
+    rng = random.Random(34)
+    asked = []
+    for unit in UNITS * 4:
+        texts = [
+            rng.choice(("", "", "-", " "))
+            + rng.choice((":", " ", "-", ", ")).join(
+                str(rng.choice((0, 1, 7, 99, 1234))) for _ in range(rng.randint(1, 2))
+            )
+            for _ in range(5)
+        ]
+        day = rng.choice(
+            ("'2000-01-31 10:00:00'", "date '2004-02-29'", "timestamp '1999-12-31 23:59:59'", "'2019-03-31'")
+        )
+        asked.append(
+            "SELECT "
+            + ", ".join(
+                f"{day} + INTERVAL '{text}' {unit}, date_sub({day}, INTERVAL '{text}' {unit})" for text in texts
+            )
+        )
+    found = {sql: beside.step(sql) for sql in asked}
+    assert not {sql: step.problem or step.outside for sql, step in found.items() if step.problem or step.outside}

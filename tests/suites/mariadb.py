@@ -36,7 +36,6 @@ SCRIPTS = ("select", "update", "func_*")
 _ASKED = re.compile(r"\(*\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH|VALUES|TABLE|DO)\b", re.IGNORECASE)
 _USUAL = {
     "group_concat_max_len": 1_048_576,
-    "div_precision_increment": 4,
     "sql_select_limit": 2**64 - 1,
     "default_week_format": 0,
     "sql_auto_is_null": 0,
@@ -47,9 +46,8 @@ _USUAL = {
     "max_sort_length": 1024,
 }
 """MariaDB's settings that answers hang on, by default."""
-_SETTINGS = "SELECT @@sql_mode, @@collation_connection, @@time_zone, DATABASE(), @@autocommit, " + ", ".join(
-    f"@@{name}" for name in _USUAL
-)
+_MODELLED = "@@sql_mode, @@collation_connection, @@time_zone, DATABASE(), @@autocommit, @@div_precision_increment"
+_SETTINGS = f"SELECT {', '.join((_MODELLED, *(f'@@{name}' for name in _USUAL)))}"
 _BOTH = re.compile(r"\b(INTO\s+(OUTFILE|DUMPFILE|@)|LOAD_FILE|SLEEP|BENCHMARK|GET_LOCK)\b", re.IGNORECASE)
 _UNORDERED = re.compile(r"\bGROUP_CONCAT\b", re.IGNORECASE)
 _UNREAD = frozenset({"INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA", "MYSQL"})
@@ -159,12 +157,12 @@ class Script:
         if not answer.rows or not isinstance(answer.rows[0][0], str):
             self._home = False  # what the server says comes in other characters
             return
-        ((mode, collation, zone, database, commits, *others),) = answer.rows
+        ((mode, collation, zone, database, commits, digits, *others),) = answer.rows
         unusual = {name: value for (name, usual), value in zip(_USUAL.items(), others, strict=True) if value != usual}
         self._home = database == "test" and collation.startswith("utf8mb4_") and commits == 1
         other = None if collation == COLLATION else collation
         away = None if zone in ("SYSTEM", "UTC", "+00:00") else zone
-        dialect = replace(self._dialect, sql_mode=mode, literals=other, timezone=away)
+        dialect = replace(self._dialect, sql_mode=mode, literals=other, timezone=away, quotient_digits=digits)
         try:
             read_schema(["CREATE TABLE x (a int)"], dialect)
         except Unsupported:

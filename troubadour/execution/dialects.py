@@ -45,6 +45,7 @@ def dialect_of(log: Log) -> Dialect:
         timezone=_zone(settings.get("timezone")),
         sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
         search_path=_path(settings.get("search_path")),
+        quotient_digits=_digits(settings.get("div_precision_increment")),
         folds_tables=str(settings.get("lower_case_table_names", 0)) in ("1", "2"),
     )
 
@@ -53,6 +54,10 @@ def _path(value: object) -> tuple[str, ...]:
     """The schemas of a search path, in order, without those that every one has."""
     names = [name.strip().strip('"') for name in str(value or "").split(",")]
     return tuple(name for name in names if name not in ("", "$user", "pg_catalog"))
+
+
+def _digits(value: object) -> int:
+    return int(str(value)) if str(value).isdecimal() else 4
 
 
 def _zone(name: object) -> str | None:

@@ -5,6 +5,7 @@ Constraints wait until all columns are known. Does not know other statements of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -152,16 +153,15 @@ def create_table(
     tables[definition.name] = finish(definition, tables, text, waiting=waiting)
 
 
-_STORAGE = pattern(
-    r"(?:toast\.)?(?:fillfactor|autovacuum_\w+|log_autovacuum_\w+|vacuum_\w+|parallel_workers|toast_tuple_target)"
-)
-
-
 def _is_storage(item: Node, dialect: Dialect) -> bool:
-    """Whether it is a storage parameter, which says how rows are kept (PostgreSQL CREATE TABLE)."""
-    if not dialect.rules.definitions.storage_parameters or type(item) is not exp.Property:
+    """Whether it is a storage parameter, which says how rows are kept (PostgreSQL and MySQL, CREATE TABLE)."""
+    if isinstance(item, exp.RowFormatProperty):
+        name = "row_format"
+    elif type(item) is exp.Property:
+        name = item.this.name if isinstance(item.this, Node) else str(item.this)
+    else:
         return False
-    return _STORAGE.fullmatch(item.this.name if isinstance(item.this, Node) else str(item.this)) is not None
+    return pattern(dialect.rules.definitions.storage_parameters, re.IGNORECASE).fullmatch(name) is not None
 
 
 def _table_collation(properties: Sequence[Node], dialect: Dialect) -> str:

@@ -19,6 +19,8 @@ from sql_semantics.frontend.expressions.conversions import as_text
 from sql_semantics.frontend.expressions.json_functions import bind_json_function
 from sql_semantics.frontend.expressions.json_parts import bind_json_writer
 from sql_semantics.frontend.expressions.jsons import told_parts
+from sql_semantics.frontend.expressions.rows import refuse_row
+from sql_semantics.frontend.text.intervals import several_fields
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import arithmetic
 from sql_semantics.frontend.types.castability import castable
@@ -203,9 +205,14 @@ def _interval_parts(node: Node, binder: Binder) -> tuple[Expr, str]:
     """The number and the unit of MySQL's ``INTERVAL n unit``."""
     only(node, "this", "unit")
     unit = node.args.get("unit")
-    if not isinstance(unit, exp.Var) or "_" in str(unit.this):
+    if not isinstance(unit, exp.Var):
         raise Unsupported("INTERVAL with several fields")
     given = node.this
+    if "_" in str(unit.this):
+        if not isinstance(given, exp.Literal):
+            raise Unsupported("INTERVAL with several fields that is no literal")
+        number, name = several_fields(str(given.this), str(unit.this))
+        return Const(number, BIGINT), name
     if isinstance(given, exp.Literal) and given.is_string:
         text = str(given.this).strip()
         if not text.lstrip("+-").isdigit():
@@ -282,6 +289,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
         return own
     if name not in rules(dialect) and name not in _BOUND_BY_NAME:
         raise unsupported(node)
+    if any(not rule.variadic and rule.slots_for(len(arguments)) for rule in rules(dialect).get(name, ())):
+        refuse_row(binder, arguments)
     if own_rules.interval_is_syntax:
         found = _with_unit(name, arguments, binder)
         if found is not None:

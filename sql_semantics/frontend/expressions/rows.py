@@ -37,6 +37,22 @@ def row_items(node: Node) -> list[Node] | None:
     return None
 
 
+def refuse_row(binder: Binder, nodes: Sequence[Node]) -> None:
+    """Raise the error of MariaDB for a row where values are wanted (4078, 4079), after those of what stands in it; not
+    in other products."""
+    if binder.context.dialect.product != "mariadb" or any(isinstance(node, exp.Query | exp.Subquery) for node in nodes):
+        return
+    if all(row_items(node) is None for node in nodes):
+        return
+    for node in nodes:
+        items = row_items(node)
+        for part in [node] if items is None else items:
+            if row_items(part) is not None:
+                raise Unsupported("a row within a row")
+            binder.value(part)
+    raise SqlError("HY000", "illegal parameter data type row")
+
+
 def converts_row(node: Node) -> bool:
     """Whether it is ``ROW(...)::type``, which PostgreSQL takes for a row that is written out in some places."""
     while isinstance(node, exp.Paren):
@@ -56,6 +72,7 @@ def compare_rows(binder: Binder, op: str, left: Node, right: Node) -> Expr:
         one, other = comparable(one, other, binder.context, op)
         return Binary(op, one, other, BOOLEAN)
     if ours is None or theirs is None:
+        refuse_row(binder, [left, right])
         raise Unsupported("comparison of a row value with something else")
     if len(ours) != len(theirs):
         state = rules.column_count_error

@@ -1,6 +1,6 @@
 """Result types of operators and aggregates. Does not know the parse tree.
 
-Sources: PostgreSQL manual 9.3 and 9.21, MySQL manual 14.6.1 and 14.19.1 (div_precision_increment is 4), SQLite
+Sources: PostgreSQL manual 9.3 and 9.21, MySQL manual 14.6.1 and 14.19.1 (`more` is div_precision_increment), SQLite
 "Expressions" 3, DuckDB's binder for DECIMAL. Operators on dates, times and intervals are functions under the operator's
 symbol, found in `values.functions`.
 """
@@ -40,6 +40,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
+from sql_semantics.ir.walks.traverse import can_raise
 from sql_semantics.records import replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import (
@@ -66,8 +67,8 @@ def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, 
     """Both operands as typed numbers."""
     dialect, rules = context.dialect, context.dialect.rules.types
     left, right = as_value(left, context), as_value(right, context)
-    if rules.null_operand == "double" and null() in (left, right):
-        raise Unsupported(f"operator {op} with a bare NULL in {dialect.name}")
+    if rules.null_operand == "double":
+        left, right = (Const(None, DOUBLE) if item == null() else item for item in (left, right))
     if rules.texts_become_numbers:
         left, right = _leading_number(left, context), _leading_number(right, context)
     for item in (left, right):
@@ -109,7 +110,7 @@ def _leading_number(one: Expr, context: Context) -> Expr:
     return one
 
 
-def _widest_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
+def _widest_decimal(op: str, left: SqlType, right: SqlType, more: int) -> SqlType:
     """DECIMAL's precision and scale; unconstrained where a parameter's scale is unknown."""
     left, right = decimal_of(left), decimal_of(right)
     if left.precision is None or (right.precision is None and op != "/"):
@@ -120,7 +121,7 @@ def _widest_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
     if op == "*":
         precision, scale = p1 + p2, s1 + s2
     elif op == "/":
-        precision, scale = p1 + s2 + 4, s1 + 4
+        precision, scale = p1 + s2 + more, s1 + more
     elif op == "%":
         precision, scale = max(p1, p2), max(s1, s2)
     else:
@@ -133,6 +134,10 @@ def _widest_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
 
 def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     """``+ - * / %`` and MySQL's ``div``, operands converted. Raises SqlError 42883, 42725, 22P02; Unsupported."""
+    if op in ("%", "div") and context.dialect.rules.types.null_operand == "double" and null() in (left, right):
+        if can_raise(left) or can_raise(right):
+            raise Unsupported(f"operator {op} of NULL and what may fail in {context.dialect.name}")
+        return Const(None, DOUBLE if op == "%" else INT)
     dialect, rules = context.dialect, context.dialect.rules.types
     if rules.null_operand == "by other" and null() in (left, right):
         found = _with_null(op, left, right)
@@ -143,7 +148,7 @@ def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     left, right = _numbers(left, right, op, context)
     kinds = {left.type.kind, right.type.kind}
     if rules.arithmetic == "widest":
-        return _widest_arithmetic(op, left, right)
+        return _widest_arithmetic(op, left, right, dialect.quotient_digits)
     if op == "/" and rules.division_is_double:
         quotient = REAL if Kind.REAL in kinds and Kind.DOUBLE not in kinds else DOUBLE
         return Binary(op, cast(left, quotient), cast(right, quotient), quotient)
@@ -216,7 +221,7 @@ def _decimal_of_width(op: str, left: Expr, right: Expr, dialect: Dialect) -> Exp
     return Cast(Binary(op, cast(left, NUMERIC), cast(right, NUMERIC), NUMERIC), result)
 
 
-def _widest_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
+def _widest_arithmetic(op: str, left: Expr, right: Expr, more: int) -> Expr:
     """MySQL 14.6.1: integers of 64 bits, doubles, decimals with room for every digit."""
     kinds = {left.type.kind, right.type.kind}
     if kinds & FLOAT_KINDS:
@@ -230,7 +235,7 @@ def _widest_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
         if op == "%" and whole is UBIGINT and not kinds <= _UNSIGNED:
             raise Unsupported("remainder of signed and unsigned integers")
         return Binary(op, left, right, whole)
-    result = _widest_decimal(op, left.type, right.type)
+    result = _widest_decimal(op, left.type, right.type, more)
     left, right = cast(left, decimal_of(left.type)), cast(right, decimal_of(right.type))
     return Binary(op, left, right, result)
 
@@ -323,7 +328,8 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
             return argument, NUMERIC
         scale, more = exact.scale or 0, 22
         if function == "avg":
-            scale, more = min(scale + 4, MYSQL_SCALE), 4
+            more = dialect.quotient_digits
+            scale = min(scale + more, MYSQL_SCALE)
         return argument, SqlType(Kind.NUMERIC, min(exact.precision + more, MYSQL_PRECISION), scale)
     if rules.sums == "of values":
         if kind is Kind.NUMERIC:

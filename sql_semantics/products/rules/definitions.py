@@ -99,8 +99,8 @@ class DefinitionRules:
     registered_functions: bool
     """Whether functions beside the product's own are registered by the application, and change no rows (SQLite)."""
 
-    storage_parameters: bool
-    """Whether CREATE TABLE says WITH (...) how rows are kept."""
+    storage_parameters: str
+    """The pattern of the names by which CREATE TABLE says how rows are kept."""
 
     deferrable_references: bool
     """Whether foreign keys may be DEFERRABLE."""

@@ -17,11 +17,11 @@ from sql_semantics.values.numbers.floating import checked_float
 from sql_semantics.values.numbers.number import (
     EXACT,
     divide_integers,
-    divide_mysql,
     divide_postgres,
     divide_to_integer,
     modulo_decimals,
     modulo_integers,
+    mysql_division,
 )
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
@@ -188,7 +188,7 @@ def _decimal_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str
     elif op == "div" and rules.divides_to_integers:
         function = divide_to_integer
     elif op == "/" and division is not None:
-        function = divide_postgres if division == "significant" else divide_mysql
+        function = divide_postgres if division == "significant" else mysql_division(emitter.dialect.quotient_digits)
     else:
         raise Unsupported(f"{op} on NUMERIC in {emitter.dialect.name}")
     by_zero = _zero_divisor(emitter, whole=op == "%")

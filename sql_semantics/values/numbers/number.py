@@ -7,9 +7,10 @@ entry turns into `Unsupported`. Does not know NULL, nor which dialect is in use:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
 from fractions import Fraction
+from functools import cache, partial
 
 from sql_semantics.errors import Unsupported
 
@@ -150,15 +151,21 @@ def _words(digits: int) -> int:
     return -(-digits // 9) * 9
 
 
-def divide_mysql(left: Decimal, right: Decimal) -> Decimal:
-    """DECIMAL / DECIMAL as MySQL holds it internally: the scale grows by div_precision_increment (4), is rounded up to
+def divide_mysql(left: Decimal, right: Decimal, more: int = 4) -> Decimal:
+    """DECIMAL / DECIMAL as MySQL holds it internally: the scale grows by div_precision_increment, is rounded up to
     whole words of nine digits and the quotient cut there; the result is rounded to its declared scale on output.
     `right` is not 0.
     """
     left_scale, right_scale = scale_of(left), scale_of(right)
     left_words, right_words = _words(left_scale), _words(right_scale)
-    increment = max(4 - (left_words - left_scale) - (right_words - right_scale), 0)
+    increment = max(more - (left_words - left_scale) - (right_words - right_scale), 0)
     return _ratio(left, right, _words(left_words + right_words + increment), truncate=True)
+
+
+@cache
+def mysql_division(more: int) -> Callable[[Decimal, Decimal], Decimal]:
+    """`divide_mysql` under this div_precision_increment."""
+    return partial(divide_mysql, more=more)
 
 
 def divide_to_integer(left: Decimal, right: Decimal) -> int:

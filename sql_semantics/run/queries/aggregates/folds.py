@@ -17,9 +17,9 @@ from sql_semantics.ir.queries import Aggregate
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.numbers.number import (
     EXACT,
-    divide_mysql,
     divide_postgres,
     double_key,
+    mysql_division,
     platform_free_ratio,
     power_of_ten,
     root_at_scale,
@@ -245,7 +245,7 @@ def _average(argument: SqlType, result: SqlType, dialect: Dialect, function: str
     total: Callable[[list[Any]], Decimal] = exact_sum
     if argument.kind in INTEGER_KINDS:
         total = _integer_total
-    divide = divide_postgres if division == "significant" else divide_mysql
+    divide = divide_postgres if division == "significant" else mysql_division(dialect.quotient_digits)
     return lambda values: divide(total(values), Decimal(len(values)))
 
 
