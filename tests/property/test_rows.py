@@ -17,6 +17,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from tests.property import test_profiles_agreement as profiles
 from tests.property import test_writes_agreement as writes
+from tests.property import two_keys
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.cli.common import library_of
@@ -51,7 +52,12 @@ def _wider(seed: int, level: str) -> tuple[Log, SqlLibrary] | None:
     return None if LEVELS[level].dialect is not None else (random_log(seed, wider=True), library())
 
 
-MAKERS: dict[str, Maker] = {"statements": _random, "writes": _writing, "wider": _wider}
+def _two_keys(seed: int, level: str) -> tuple[Log, SqlLibrary] | None:
+    dialect = LEVELS[level].dialect or ("mysql", "postgres")[seed % 2]
+    return (two_keys.random_log(seed, dialect), two_keys.library(dialect)) if dialect in two_keys.UPSERTS else None
+
+
+MAKERS: dict[str, Maker] = {"statements": _random, "writes": _writing, "wider": _wider, "two keys": _two_keys}
 
 
 def faults(log: Log, compiled: SqlLibrary, level: str) -> tuple[str | None, str]:

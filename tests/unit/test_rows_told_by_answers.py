@@ -146,3 +146,38 @@ def test_a_query_inserts_at_the_key_that_its_condition_gives(
     added = f"INSERT INTO days SELECT flight, COUNT(*) FROM seats WHERE flight = 1 GROUP BY flight {taken}"
     log: list[list[Sent]] = [[(added, [], 1)], [("SELECT day, sold FROM days ORDER BY day", [], shown)]]
     assert refuted(tmp_path / "log.jsonl", level, log) is wrong
+
+
+MYSQL_INSERT = "INSERT INTO seats VALUES (?, ?, ?, ?)"
+MYSQL_UPSERT = f"{MYSQL_INSERT} ON DUPLICATE KEY UPDATE price = seats.price + 1"
+
+
+@pytest.mark.parametrize("level", ["mysql:read-committed", "mysql:repeatable-read", "mysql:serializable"])
+@pytest.mark.parametrize(("price", "wrong"), [(6, False), (7, True)])
+def test_a_key_that_each_insert_gives_anew_is_in_the_way_of_none(
+    tmp_path: Path, level: str, price: int, wrong: bool
+) -> None:
+    upserts = [[(MYSQL_UPSERT, [2, 1, 1, 9], 2)], [(MYSQL_UPSERT, [3, 1, 2, 9], 1)]]
+    log = tmp_path / "log.jsonl"
+    assert refuted(log, level, [*upserts, [(READ, [], [[1, price], [2, 9]])]]) is wrong
+
+
+@pytest.mark.parametrize(
+    ("others", "shown"),
+    [
+        ([(MYSQL_UPSERT, [1, 1, 3, 9], 2), (MYSQL_UPSERT, [3, 1, 2, 9], 1)], [[1, 7], [2, 9]]),
+        ([("UPDATE seats SET id = id + 2 WHERE seat = ?", [1], 1), (MYSQL_UPSERT, [3, 1, 2, 9], 2)], [[1, 7]]),
+        (
+            [
+                ("INSERT INTO seats SELECT id + 2, flight, seat + 5, price FROM seats WHERE seat = ?", [1], 1),
+                (MYSQL_UPSERT, [3, 1, 2, 9], 2),
+            ],
+            [[1, 6], [6, 7]],
+        ),
+    ],
+    ids=["given twice", "changed", "inserted by a query"],
+)
+def test_one_that_another_row_has_is_in_the_way(tmp_path: Path, others: list[Sent], shown: list[list[int]]) -> None:
+    transactions: list[list[Sent]] = [[(MYSQL_UPSERT, [2, 1, 1, 9], 2)], *([one] for one in others)]
+    transactions.append([(READ, [], shown)])
+    assert not refuted(tmp_path / "log.jsonl", "mysql:read-committed", transactions)

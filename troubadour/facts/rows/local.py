@@ -9,13 +9,13 @@ know what was observed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from enum import Enum
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Binary, Column, Const, Expr, Param
 from sql_semantics.ir.queries import Aggregate, BaseTable, OutputColumn, Query, Select, Source
-from sql_semantics.ir.schema import Catalog, ForeignKey, Table
+from sql_semantics.ir.schema import Catalog, ForeignKey, Table, Unique
 from sql_semantics.ir.statements import Conflict, Delete, Insert, NoEffect, Statement, Update
 from sql_semantics.ir.walks.effects import columns_set, draws, fired_by, reached, touched_tables, written_tables
 from sql_semantics.ir.walks.traverse import conjunction, conjuncts, has_subquery
@@ -125,19 +125,30 @@ class Untold(Enum):
     ANYTHING = "anything"
 
 
-def local_of(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dialect) -> Local:
-    """What is known of a program, worked out once. `tables`: those whose rows are told apart, with their key."""
-    return program.remember(f"row-local beside {sorted(tables)}", lambda: _local(program, tables, dialect))
+Columns = tuple[int, ...]
+"""Those of a key."""
 
 
-def _local(program: Program, tables: Mapping[str, tuple[int, ...]], dialect: Dialect) -> Local:
+def local_of(
+    program: Program, tables: Mapping[str, Columns], untaken: Mapping[str, Set[Columns]], dialect: Dialect
+) -> Local:
+    """What is known of a program, worked out once. `tables`: those whose rows are told apart, with their key;
+    `untaken`: the keys that no row has which an INSERT gives."""
+    named = {name: sorted(keys) for name, keys in untaken.items()}
+    beside = f"row-local beside {sorted(tables.items())} {sorted(named.items())}"
+    return program.remember(beside, lambda: _local(program, tables, untaken, dialect))
+
+
+def _local(
+    program: Program, tables: Mapping[str, Columns], untaken: Mapping[str, Set[Columns]], dialect: Dialect
+) -> Local:
     statement, catalog = program.statement, program.catalog
     if isinstance(statement, NoEffect):
         return Local()
     if isinstance(statement, Select) and len(statement.sources) > 1:
         return Local(joined=_joined(statement, catalog, tables, dialect))
     written = written_tables([statement], catalog)
-    parts = _parts(statement, catalog, tables, dialect)
+    parts = _parts(statement, catalog, tables, untaken, dialect)
     if any(_reaches_itself(part.table, catalog) for part in parts if part.does is not Does.READS):
         parts = ()
     cascades: list[Cascade] = []
@@ -199,7 +210,11 @@ def _reaches_itself(table: str, catalog: Catalog) -> bool:
 
 
 def _parts(
-    statement: Statement, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect
+    statement: Statement,
+    catalog: Catalog,
+    tables: Mapping[str, Columns],
+    untaken: Mapping[str, Set[Columns]],
+    dialect: Dialect,
 ) -> tuple[Part, ...]:
     """Its parts; none where it is not row-local."""
     if draws(statement, catalog) or reached([statement], catalog) or fired_by(statement, catalog):
@@ -234,9 +249,9 @@ def _parts(
                     more["strict"] = _part(asked, name, Does.CHANGES, alone, dialect, shows, **more)
                 return (_part(statement, name, Does.CHANGES, alone, dialect, shows, **more),)
             case Insert() if statement.table in tables:
-                return _inserted(
-                    statement, alone, tables, dialect, foreign=bool(catalog.tables[statement.table].foreign_keys)
-                )
+                foreign = bool(catalog.tables[statement.table].foreign_keys)
+                free = untaken.get(statement.table, frozenset())
+                return _inserted(statement, alone, tables, free, dialect, foreign=foreign)
             case Select(sources=(Source(relation=BaseTable(name)),)) if name in tables:
                 return _selected(statement, name, tables[name], alone, dialect, more)
     except Unsupported:
@@ -255,7 +270,13 @@ def _part(
 
 
 def _inserted(
-    statement: Insert, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect, *, foreign: bool
+    statement: Insert,
+    catalog: Catalog,
+    tables: Mapping[str, Columns],
+    untaken: Set[Columns],
+    dialect: Dialect,
+    *,
+    foreign: bool,
 ) -> tuple[Part, ...]:
     conflict = statement.conflict
     query = statement.query
@@ -268,11 +289,12 @@ def _inserted(
     if conflict is not None:
         if conflict.ignore and foreign:
             return ()
-        if len(table.keys) > 1 and not _is_met_by(conflict, table, tables[table.name]):
-            # a row of another place may be in its way
-            if conflict.action != "nothing":
-                return ()
+        one_place = len(table.keys) == 1 or _is_met_by(conflict, table, tables[table.name])
+        if not one_place and conflict.action == "nothing":
             elsewhere = True
+        elif not one_place and not _is_met_by(conflict, table, tables[table.name], untaken):
+            # a row of another place may be in its way
+            return ()
         if {place for place, _ in conflict.assignments} & set(tables[statement.table]):
             return ()
     conditional = conflict is not None and (conflict.action == "nothing" or conflict.where is not None)
@@ -287,7 +309,7 @@ def _inserted(
 
 
 def _inserted_group(
-    statement: Insert, catalog: Catalog, tables: Mapping[str, tuple[int, ...]], dialect: Dialect
+    statement: Insert, catalog: Catalog, tables: Mapping[str, Columns], dialect: Dialect
 ) -> tuple[Part, ...]:
     """An INSERT of one group of rows, if there are any, whose key the query's condition gives: what it leaves at that
     place is not told."""
@@ -329,9 +351,26 @@ _SOME: Mapping[Kind, Value] = {**dict.fromkeys(INTEGER_KINDS, 0), Kind.TEXT: "",
 """Values that stand for those of a column that is never NULL."""
 
 
-def _is_met_by(conflict: Conflict, table: Table, key: tuple[int, ...]) -> bool:
+def _is_met_by(conflict: Conflict, table: Table, key: Columns, untaken: Set[Columns] = frozenset()) -> bool:
     """Whether the rows of one key alone may be in the way of an INSERT that does not fail."""
-    return conflict.keys is not None and all(table.keys[place].columns == key for place in conflict.keys)
+    return all(one.plain and (one.columns == key or one.columns in untaken) for one in arbiters(conflict, table))
+
+
+def arbiters(conflict: Conflict, table: Table) -> list[Unique]:
+    """The keys by which an INSERT finds rows in its way."""
+    return [*table.keys] if conflict.keys is None else [table.keys[place] for place in conflict.keys]
+
+
+def inserted_alone(statement: Insert, catalog: Catalog, dialect: Dialect) -> tuple[Part, ...]:
+    """An INSERT of rows that the statement gives, row by row, as if none were in their way. Raises Unsupported."""
+    if statement.listed is not None or statement.query is not None or len(statement.rows) > PARTS:
+        raise Unsupported("an INSERT whose rows are not told one by one")
+    alone = catalog.without_references()
+    return tuple(
+        _part(replace(statement, rows=(row,), conflict=None, returning=None), statement.table, Does.INSERTS, alone,
+              dialect, shows=False)
+        for row in statement.rows
+    )  # fmt: skip
 
 
 def _picks(statement: Statement, tables: Mapping[str, tuple[int, ...]]) -> tuple[Expr | None, Picked | None]:

@@ -179,7 +179,8 @@ class RowPrograms:
         wrong = contradicts_itself(statement)
         if wrong is not None:
             program.wrong[statement.index] = wrong
-        found = local_of(statement.program, self.tables.keys, self.problem.library.dialect)
+        tables = self.tables
+        found = local_of(statement.program, tables.keys, tables.untaken, self.problem.library.dialect)
         program.changes |= found.changes
         program.adds |= found.adds
         if not any(part.grouped is None and not part.cut and not part.maybe for part in found.parts):

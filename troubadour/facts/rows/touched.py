@@ -97,7 +97,8 @@ class Touching:
         ):
             return None
         found: list[tuple[Place, bool]] = []
-        parts = local_of(program, self._programs.tables.keys, self._problem.library.dialect).parts
+        tables = self._programs.tables
+        parts = local_of(program, tables.keys, tables.untaken, self._problem.library.dialect).parts
         for part in parts:
             if part.maybe or part.blurs:
                 return None

@@ -1,0 +1,108 @@
+"""Random logs of upserts into a table with two keys, of which one is given anew by each INSERT, or nearly so.
+
+Transactions run on random states, constraints on later ones; then a count is changed now and then. Does not know how a
+log is judged.
+"""
+
+from __future__ import annotations
+
+import random
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.library import SqlLibrary
+from sql_semantics.run.queries.ties import cut
+from sql_semantics.values.dialect import Dialect
+from tests.property.states import is_a_state
+from troubadour.execution.initial.rows import initial_state
+from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
+from troubadour.replay.store import Store
+from troubadour.replay.view import WitnessView
+
+COLLATIONS = {"mysql": "utf8mb4_bin", "postgres": "C"}
+SCHEMA = ("CREATE TABLE k (id INT PRIMARY KEY, a INT NOT NULL, n INT NOT NULL, UNIQUE (a))",)
+INITIAL = (InitialTable("k", None, [(1, 1, 10), (2, 2, 20)]),)
+UPSERTS = {
+    "mysql": (
+        "INSERT INTO k VALUES ({id}, {a}, 5) ON DUPLICATE KEY UPDATE n = k.n + 1",
+        "INSERT INTO k VALUES ({id}, {a}, 5) ON DUPLICATE KEY UPDATE n = VALUES(n)",
+        "INSERT INTO k VALUES ({id}, {a}, 7), ({id}, {b}, 8) ON DUPLICATE KEY UPDATE n = k.n + 1",
+        "INSERT IGNORE INTO k VALUES ({id}, {a}, 6)",
+        "REPLACE INTO k VALUES ({id}, {a}, 9)",
+    ),
+    "postgres": (
+        "INSERT INTO k VALUES ({id}, {a}, 5) ON CONFLICT (a) DO UPDATE SET n = k.n + 1",
+        "INSERT INTO k VALUES ({id}, {a}, 7), ({id}, {b}, 8) ON CONFLICT DO NOTHING",
+    ),
+}
+OTHERS = (
+    "INSERT INTO k VALUES ({id}, {a}, 4)",
+    "DELETE FROM k WHERE a = {a}",
+    "UPDATE k SET n = n + 1 WHERE a = {a}",
+    "UPDATE k SET n = 10 WHERE id = {b}",
+    "SELECT a, n FROM k",
+    "SELECT id, a, n FROM k",
+    "SELECT n FROM k WHERE a = {a}",
+    "SELECT count(*), sum(n) FROM k",
+)
+MOVING = ("UPDATE k SET id = {b} WHERE a = {a}",)
+
+
+def library(dialect: str) -> SqlLibrary:
+    """The table in a dialect."""
+    return SqlLibrary(Dialect(dialect, collation=COLLATIONS[dialect]), SCHEMA)
+
+
+class _Later:
+    """The constraints of each statement meet any state from the snapshot on."""
+
+    def __init__(self, rng: random.Random, newest: int) -> None:
+        self._rng, self._newest = rng, newest
+
+    def state(self, execution: tuple[int, int], default: int, /) -> int:
+        del execution
+        return default
+
+    def newest(self, execution: tuple[int, int], state: int, default: int | None, /) -> int | None:
+        del execution, default
+        return self._rng.randint(state, self._newest)
+
+
+def random_log(seed: int, dialect: str) -> Log:
+    """A log of three to five transactions."""
+    rng = random.Random(seed)
+    compiled = library(dialect)
+    header = Header(dialect, SCHEMA, initial=INITIAL, settings={"collation": COLLATIONS[dialect]})
+    store = Store(compiled, initial_state(Log(header, [], "empty"), compiled))
+    texts = [*UPSERTS[dialect], *UPSERTS[dialect], *OTHERS, *(MOVING if seed % 8 == 0 else ())]
+    again = 0.3 if seed % 3 == 0 else 0.0
+    given = 10
+    transactions: list[Transaction] = []
+    for number in range(1, rng.randint(3, 5) + 1):
+        state = rng.choice((store.newest, store.newest, rng.randint(0, store.newest)))
+        view = WitnessView(store, number, state, statements=_Later(rng, store.newest))
+        statements: list[Statement] = []
+        try:
+            for index in range(rng.randint(1, 2)):
+                sql = rng.choice(texts)
+                while "{id}" in sql:
+                    given += 1
+                    key = rng.choice((1, 3, 11, given - 1)) if rng.random() < again else given
+                    sql = sql.replace("{id}", str(key), 1)
+                sql = sql.format(a=rng.randint(1, 3), b=rng.randint(1, 3))
+                view.statement(index)
+                outcome = compiled.program(sql).run(view, ())
+                rows = tuple(ObservedRows(tuple("x" for _ in r.types), tuple(cut(r, None))) for r in outcome.results)
+                affected = outcome.affected
+                if affected is not None and rng.random() < 0.12:
+                    affected = max(0, affected + rng.choice((-1, 1)))
+                statements.append(Statement(sql, affected=affected, results=rows or None))
+        except (SqlError, Unsupported):
+            continue
+        copy = store.copy()
+        if not is_a_state(copy, view.writes):
+            continue
+        store = copy
+        transactions.append(
+            Transaction(number, "committed", tuple(statements), number, start=2 * state + 1, commit=2 * number + 2)
+        )
+    return Log(header, transactions, f"seed {seed}")
