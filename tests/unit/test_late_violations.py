@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from benchmarks.figures import bank
 from benchmarks.streams import KINDS, LEVELS, with_violation, write
 from tests.case_files import opened
 from troubadour.audit import driver, one_state, searched
+from troubadour.audit.account import build
 from troubadour.audit.driver import Options, audit
+from troubadour.cli.auditing import streaming
+from troubadour.cli.auditing.audit import Request
+from troubadour.cli.main import cli
 from troubadour.formats import read_log
+from troubadour.formats.streaming.places import places_in
+from troubadour.formats.streaming.reread import Reread
+from troubadour.formats.streaming.stream import Stream
+from troubadour.model.log import LogError
 from troubadour.model.verdict import Scope, Status
 
 FAILING = {"value": 2_700, "lost update": 2_701, "phantom": 2_700}
@@ -41,3 +54,51 @@ def test_it_is_decided_from_few(kind: str, level: str, tmp_path: Path, monkeypat
     assert len(verdict.core) <= 4
     assert asked
     assert max(asked) < 100
+
+
+@pytest.mark.parametrize("kind", ["value", pytest.param("lost update", marks=pytest.mark.slow)])
+def test_what_was_read_as_a_stream_is_not_read_anew(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "THOUSANDS", 100)
+    path = write(tmp_path / "log", with_violation(700, kind))
+
+    def said() -> tuple[int, dict[str, Any]]:
+        result = CliRunner().invoke(cli, ["audit", str(path), "--quiet", "--format", "json", "--isolation", LEVELS[0]])
+        return result.exit_code, {**json.loads(result.stdout), "seconds": 0}
+
+    monkeypatch.setattr(streaming, "LEAST", 1 << 62)
+    held = said()
+    monkeypatch.setattr(streaming, "LEAST", 1)
+    monkeypatch.setattr(Request, "_read", lambda *_: pytest.fail("the log is read anew"))
+    assert said() == held
+    assert held[0] == 1
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_transactions_are_read_again_from_where_they_stand(tmp_path: Path, *, kept: bool) -> None:
+    path = write(tmp_path / "log", bank(600))
+    first, *lines = path.read_bytes().splitlines(keepends=True)
+    lines[3:6] = [lines[5], lines[3], lines[4]]
+    text = b"\n".join([first, b"", *lines[:7]]) + b"".join(lines[7:])
+    path.write_bytes(text.rstrip(b"\n"))
+    whole = read_log([path])
+    with path.open("rb") as file:
+        places = places_in(file)
+        assert places is not None
+        read = [one for batch in Stream(file, places=places).batches() for one in batch]
+    again = Reread(places, None, kept=kept)
+    assert list(again) == read == list(whole.transactions)
+    assert [again[7], again[-1], *again[590:][2:5]] == [read[7], read[-1], *read[592:595]]
+    assert list(again[::-7]) == read[::-7]
+    assert list(again) == read
+    assert list(again.statuses()) == [(one.id, one.status) for one in read]
+    path.write_bytes(text[:2_000])
+    with pytest.raises(LogError, match="was cut while"):
+        list(Reread(places, None, kept=False))
+
+
+def test_what_is_compressed_or_a_pipe_has_no_places(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(gzip.compress(b"{}"))
+    with path.open("rb") as file:
+        assert places_in(file) is None
+    assert places_in(io.BytesIO(b"{}")) is None

@@ -15,7 +15,7 @@ import msgspec
 from sql_semantics.library import SqlLibrary
 from sql_semantics.records import dataclass
 from troubadour.coverage.allowing import listed, not_allowed
-from troubadour.coverage.reduced import Reduced, is_exact, whole_log
+from troubadour.coverage.reduced import Reduced, all_of, is_exact, whole_log
 from troubadour.coverage.reduction import reduce_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Coverage, Status, Verdict
@@ -69,9 +69,10 @@ def audit_covered(log: Log, library: SqlLibrary, policy: Policy, judge: Judge) -
             break
         given_up += [] if unmodelled is None else _alike(unmodelled, given_up, log)
         reduced = reduce_log(log, library, policy.isolation, given_up, order_recorded=policy.order_recorded)
-    if reduced is None:
-        reduced = whole_log(log, library)
-    verdict = _told(verdict, reduced, policy)
+    if reduced is None and verdict.status is not Status.CORRECT:
+        verdict = msgspec.structs.replace(verdict, coverage=all_of(log))
+    else:
+        verdict = _told(verdict, reduced or whole_log(log, library), policy)
     if verdict.witness is not None and given_up:
         verdict = msgspec.structs.replace(
             verdict, witness=msgspec.structs.replace(verdict.witness, given_up=tuple(given_up))

@@ -205,14 +205,14 @@ def _serially(log: Log, library: SqlLibrary, options: Options, report: Progress)
         found = _straight(log, library, options, report)
     stopped, ways = (found if isinstance(found, Unexplained) else None), list[str]()
     found = None if isinstance(found, Unexplained) else found
-    if stopped is not None and not stopped.untimed:
-        ways = [BY_STATE, BY_ROW] if _is_apart(log, stopped.place) else [BY_STATE]
-        found = _by_few(log, library, options, stopped, ways)
+    long = len(log.transactions) > THOUSANDS
+    if stopped is not None and (long or not stopped.untimed):
+        ways = [BY_STATE, BY_ROW] if not stopped.untimed and _is_apart(log, stopped.place) else [BY_STATE]
+        found = _by_few(log, library, options, stopped, [*ways, BY_ROWS] if long else ways)
     if found is None:
         found = _in_turn(log, library, options, report)
-    if found is None and stopped is not None and len(log.transactions) > THOUSANDS:
-        left = (BY_STATE if stopped.untimed else BY_ROW, BY_ROWS)
-        found = _by_few(log, library, options, stopped, [way for way in left if way not in ways])
+    if found is None and stopped is not None and long and not stopped.untimed and BY_ROW not in ways:
+        found = _by_few(log, library, options, stopped, (BY_ROW,))
     if found is not None:
         return msgspec.structs.replace(found, seconds=round(time.perf_counter() - begun, 4))
     if options.timeout is not None:

@@ -48,10 +48,10 @@ def told_of_whole(log: Log, verdict: Verdict) -> Verdict:
     failing = verdict.failing_transaction
     assert failing is not None
     verified = 0
-    for one in log.transactions:
-        if one.id == failing and type(one.id) is type(failing):
+    for one, status in log.statuses():
+        if one == failing and type(one) is type(failing):
             break
-        verified += one.status == "committed"
+        verified += status == "committed"
     return msgspec.structs.replace(
         verdict,
         total=len(log.transactions),

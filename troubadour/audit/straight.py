@@ -26,13 +26,14 @@ ENGINE = "straight"
 class Tried:
     """That the newest states explain what a stream handed on before a transaction, one after another: those `judged`,
     by their ids, and so many `others`, which were aborted. `stopped`: it read something else; None: that cannot be
-    told. Asked once."""
+    told. `log`: the whole of it, where the stream was read to its end. Asked once."""
 
     def __init__(
         self, id: TransactionId, judged: Sequence[TransactionId], others: int, stopped: Unexplained | None
     ) -> None:
         self._found: tuple[TransactionId, Sequence[TransactionId], int] | None = (id, judged, others)
-        self._stopped = stopped
+        self.stopped = stopped
+        self.log: Log | None = None
 
     def holds(self, log: Log, library: SqlLibrary) -> bool:
         """Whether this is so of a log that is read as a whole: just these come before that transaction, in that order,
@@ -45,6 +46,8 @@ class Tried:
             refuse_moving(log, library)
         except NotPlain:
             return False
+        if self.log is not None and log.transactions is self.log.transactions:
+            return True
         expected, skipped = chain(judged, (id,)), 0
         wanted = next(expected)
         for place, (one, status) in enumerate(islice(log.statuses(), len(judged) + others + 1)):
@@ -57,11 +60,6 @@ class Tried:
             else:
                 return False
         return False
-
-    @property
-    def stopped(self) -> Unexplained | None:
-        """The transaction that read something else."""
-        return self._stopped
 
 
 def straight(

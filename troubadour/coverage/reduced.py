@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from sql_semantics.library import SqlLibrary
 from sql_semantics.records import dataclass
 from troubadour.coverage.facts import answers_nothing, is_idle
-from troubadour.model.log import Log, Statement, Transaction
+from troubadour.model.log import Log, Observed, Statement, Transaction
 from troubadour.model.verdict import Coverage, StatementRef, Unjudged
 
 _EXAMPLE = 160
@@ -104,11 +104,23 @@ def ends_in_error(transaction: Transaction) -> bool:
     return transaction.end is not None and transaction.end.error is not None
 
 
+def all_of(log: Log) -> Coverage:
+    """That all of a log is judged."""
+    counted = _observed(log)
+    return Coverage(counted.statements, counted.statements, counted.observed, ())
+
+
 def nothing_of(log: Log, construct: str) -> Coverage:
     """That nothing of a log is judged, as its schema cannot be modelled."""
-    total = sum(len(transaction.statements) for transaction in log.transactions)
-    observed = sum(is_observed(one) for transaction in log.transactions for one in transaction.statements)
-    return Coverage(total, 0, observed, (Unjudged(construct, None, total, "schema or procedures"),))
+    counted, what = _observed(log), "schema or procedures"
+    return Coverage(counted.statements, 0, counted.observed, (Unjudged(construct, None, counted.statements, what),))
+
+
+def _observed(log: Log) -> Observed:
+    if log.observed is not None:
+        return log.observed
+    observed = [is_observed(one) for transaction in log.transactions for one in transaction.statements]
+    return Observed(len(observed), sum(observed))
 
 
 def _shown(log: Log, place: Place) -> str:

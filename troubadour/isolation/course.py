@@ -44,7 +44,7 @@ class Course:
         chain = self._chain(place, most)
         while True:
             last, at = (None, -1) if not chain else chain.pop()
-            inside = [number for number, _ in self._effective(at + 1, place + 1)]
+            inside = [number for number, _ in islice(self._effective(at + 1, place + 1), most + 1)]
             if len(inside) > most:
                 return None
             if last is not None and not self._is_seen(last, inside[0], place + 1):
@@ -86,8 +86,10 @@ class Course:
         return range(first, end)
 
     def _effective(self, first: int, end: int | None) -> Iterator[tuple[int, Transaction]]:
-        some = islice(self._log.transactions, first, end)
-        return ((number, one) for number, one in enumerate(some, first) if one.status != "aborted")
+        transactions = self._log.transactions
+        places = range(first, len(transactions) if end is None else min(end, len(transactions)))
+        # one by one: to skip those before the first one would be to decode them
+        return ((number, one) for number in places if (one := transactions[number]).status != "aborted")
 
     def _has_one_state(self, one: Transaction) -> bool:
         level = self._level(one)

@@ -163,6 +163,13 @@ class _Brief(Protocol):
     def statuses(self) -> Iterator[tuple[TransactionId, str]]: ...
 
 
+class Observed(msgspec.Struct, frozen=True):
+    """How many statements a log has, and of how many of them something was observed."""
+
+    statements: int
+    observed: int
+
+
 class Log:
     """A whole log: the header (initial rows of `rows` lines included) and its transactions in **hint order**.
 
@@ -171,7 +178,7 @@ class Log:
     access decodes anew (equal objects, not the same ones).
     """
 
-    __slots__ = ("_texts", "aborted", "committed", "digest", "header", "transactions", "unknown")
+    __slots__ = ("_texts", "aborted", "committed", "digest", "header", "observed", "transactions", "unknown")
 
     def __init__(
         self,
@@ -179,12 +186,17 @@ class Log:
         transactions: Sequence[Transaction],
         digest: str,
         counts: tuple[int, int, int] | None = None,
+        *,
+        texts: frozenset[str] | None = None,
+        observed: Observed | None = None,
     ) -> None:
-        """`counts` is (committed, aborted, unknown) where it is known already; None: counted here."""
+        """`counts` is (committed, aborted, unknown) where it is known already; None: counted here. `texts`: as the
+        property, None: gathered when first asked for. `observed`: None: it has to be counted."""
         self.header = header
         self.transactions = transactions
         self.digest = digest
-        self._texts: frozenset[str] | None = None
+        self._texts = texts
+        self.observed = observed
         if counts is None:
             statuses = [transaction.status for transaction in transactions]
             counts = (statuses.count("committed"), statuses.count("aborted"), statuses.count("unknown"))

@@ -8,6 +8,7 @@ alone. An account never changes a verdict. Does not know how a level is decided:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -131,11 +132,11 @@ class _Builder:
 
     def build(self) -> Account | None:
         """The account; None where the prefix is too long."""
-        ids = [transaction.id for transaction in self._log.transactions]
-        failing = ids.index(self._core[0])
         garbage = None if self._verdict.claim is None else self._verdict.claim.garbage
         if garbage is not None:
             return self._account(_Told(ANOMALIES["garbage-read"], (garbage,)), (), self._difference(), None)
+        ids = [one for one, _ in islice(self._log.statuses(), THOUSANDS + FEW)]
+        failing = ids.index(self._core[0]) if self._core[0] in ids else THOUSANDS
         if self._level is None or failing >= THOUSANDS:
             return None
         holds: tuple[str, ...] = ()

@@ -20,10 +20,12 @@ from troubadour.coverage.facts import answers_nothing, is_idle
 from troubadour.coverage.library import changes_library, library_for
 from troubadour.coverage.reduced import ends_in_error, is_exact, is_observed
 from troubadour.formats.streaming.ascent import Ascent
+from troubadour.formats.streaming.places import Places
+from troubadour.formats.streaming.reread import log_at
 from troubadour.formats.streaming.settled import Settled
 from troubadour.formats.streaming.stream import Stream, Unstreamed
 from troubadour.isolation.levels import LEVELS
-from troubadour.model.log import Header, Log, LogError, Statement, Transaction, TransactionId
+from troubadour.model.log import Header, Log, LogError, Observed, Statement, Transaction, TransactionId
 from troubadour.model.opening import taken_by_begin
 from troubadour.model.verdict import Coverage, Status, Verdict
 from troubadour.model.witness import Views, Witness
@@ -57,6 +59,7 @@ class Streaming:
         self.counts = counts or Counts()
         self.tried: Tried | None = None
         """How far the newest states explained it, where they do not explain all."""
+        self._stopped: list[Transaction] = []
         self._texts: set[str] = set()
         self._programs = -1
         self._idle, self._mute = set[str](), set[str]()
@@ -82,6 +85,22 @@ class Streaming:
             if self._settled.may_repeat():
                 raise Unstreamed("an id that comes twice")
 
+    def whole(self, places: Places, noted: Callable[[], None], *, kept: bool) -> Log:
+        """The log whose transactions stand at `places`, read to its end behind one that the newest states do not
+        explain. Raises Unstreamed where it takes another reading to know it."""
+        with _leaving():
+            self._count(self._stopped)
+            for batch in self._stream.batches():
+                self._look(batch)
+                self._settled.add([one.id for one in batch], [])
+                self._count(batch)
+                noted()
+            if self._settled.may_repeat():
+                raise Unstreamed("an id that comes twice")
+            counts, observed = self.counts, Observed(self.counts.statements, self.counts.observed)
+            found = (counts.committed, counts.aborted, 0), frozenset(self._texts), observed
+            return log_at(places, self._stream, *found, kept=kept)
+
     def _take(self, batch: list[Transaction]) -> None:
         place, take = self.counts.total, self.run.take
         judged, others = list[TransactionId](), list[TransactionId]()
@@ -93,6 +112,8 @@ class Streaming:
                 before = self._settled.judged()
                 stopped = error if isinstance(error, Unexplained) else None
                 self.tried = Tried(one.id, before, place - len(before), stopped)
+                self._stopped = batch
+                self._settled.add([one.id for one in batch[place - self.counts.total :]], [])
                 raise
             place += 1
         self._settled.add(judged, others)
@@ -136,17 +157,9 @@ class Streaming:
 
     def verdict(self, *, minimum: int, unobserved: bool) -> Verdict:
         """That it is correct, once it is through. Raises Unstreamed where that is not to be said."""
-        counts, levels, digest = self.counts, self.run.levels, self._stream.digest
-        return correct(
-            self._stream.header,
-            self._isolation,
-            counts,
-            levels,
-            self._settled,
-            digest,
-            minimum=minimum,
-            unobserved=unobserved,
-        )
+        stream, levels = self._stream, self.run.levels
+        found = stream.header, self._isolation, self.counts, levels, self._settled, stream.digest
+        return correct(*found, minimum=minimum, unobserved=unobserved)
 
 
 def check_sessions(levels: Iterable[str], ascent: Ascent) -> None:

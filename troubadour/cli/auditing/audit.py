@@ -373,10 +373,8 @@ class Request:
                 if self.isolation is not None and self.isolation not in LEVELS:
                     refuse(f"--isolation: {unknown_level(self.isolation, load(logs).header.dialect)}")
                 streamed = self._as_stream(logs)
-                if streamed.verdict is None or streamed.log is None:
-                    found, log = self._read(logs)
-                else:
-                    found, log = None, streamed.log
+                held = streamed.held
+                found, log = self._read(logs) if held is None else (None, held)
             told |= _told_of(log)
             work.tell(json.dumps(told).encode())
             if self.survey.wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from troubadour.audit.driver import Options
     from troubadour.audit.straight import Tried
     from troubadour.audit.streamed.state import Resumable
+    from troubadour.formats.streaming.places import Places
     from troubadour.formats.streaming.stream import Stream
     from troubadour.model.verdict import Verdict
 
@@ -48,6 +49,11 @@ class Streamed:
     resumable: Resumable | None = None
     stats: bool = False
     """Whether it is told what the steps took."""
+
+    @property
+    def held(self) -> Log | None:
+        """The log, as far as it is asked for; None where it has to be read anew."""
+        return self.log if self.verdict is not None else None if self.tried is None else self.tried.log
 
     def finished(self) -> None:
         """The verdict was told."""
@@ -122,11 +128,13 @@ def _read(
     source: BinaryIO, path: str, options: Callable[[], Options], going: Going, found: Streamed, report: Report
 ) -> str:
     """Read the header, and judge what follows; why that is not done, empty where it is."""
+    from troubadour.formats.streaming.places import places_in
     from troubadour.formats.streaming.stream import Stream, Unstreamed
 
     state = None if found.resumable is None else found.resumable.state
     try:
-        stream = Stream(source, None if state is None else state.position)
+        places = None if state is not None or path == STDIN else places_in(source)
+        stream = Stream(source, None if state is None else state.position, places=places)
     except Unstreamed as error:
         return str(error)
     if going.jobs > 1:
@@ -135,7 +143,7 @@ def _read(
         if not why:
             return ""
         warn(f"--jobs: one process judges all: {why}")
-    return _judged(stream, likely_size(path), options(), found, report)
+    return _judged(stream, places, likely_size(path), options(), found, report)
 
 
 def _judged_apart(header: Header, path: str, options: Options, found: Streamed, jobs: int) -> str:
@@ -179,14 +187,16 @@ def _judged_apart(header: Header, path: str, options: Options, found: Streamed, 
     return ""
 
 
-def _judged(stream: Stream, size: int, options: Options, found: Streamed, report: Report) -> str:
-    """Judge a stream of so many bytes (0: not known); why it is not judged, empty where it is."""
+def _judged(stream: Stream, places: Places | None, size: int, options: Options, found: Streamed, report: Report) -> str:
+    """Judge a stream of so many bytes (0: not known), whose transactions stand at `places`; why it is not judged, empty
+    where it is."""
     from troubadour.audit.collector import rarely_collected
     from troubadour.audit.driver import stats_of
     from troubadour.audit.streamed.judge import Streaming
+    from troubadour.formats.read import SPILL_BYTES
     from troubadour.formats.streaming.settled import Settled
     from troubadour.formats.streaming.stream import Unstreamed
-    from troubadour.replay.newest import NotPlain
+    from troubadour.replay.newest import NotPlain, Unexplained
 
     resumable, budget = found.resumable, options.budget
     state = None if resumable is None else resumable.state
@@ -199,17 +209,24 @@ def _judged(stream: Stream, size: int, options: Options, found: Streamed, report
                 resumable.restore(streaming)
             counts = streaming.counts
 
-            def noted() -> None:
+            def told() -> None:
                 budget.left()
                 report("judging", counts.total, max(counts.total, counts.total * size // stream.read))
+
+            def noted() -> None:
+                told()
                 if resumable is not None:
                     resumable.note(stream, settled, streaming)
 
             streaming.through(noted)
             verdict = streaming.verdict(minimum=options.minimum, unobserved=options.unobserved)
         except (Unstreamed, NotPlain) as error:
-            if streaming is not None and state is None:
-                found.tried = streaming.tried
+            if streaming is None or state is not None:
+                return str(error)
+            found.tried = streaming.tried
+            if isinstance(error, Unexplained) and places is not None and found.tried is not None:
+                with suppress(Unstreamed):  # then all of it is read anew
+                    found.tried.log = streaming.whole(places, told, kept=size <= SPILL_BYTES)
             return str(error)
         tally.helped += 1
     found.verdict = msgspec.structs.replace(verdict, stats=stats_of(budget)) if found.stats else verdict

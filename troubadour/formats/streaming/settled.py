@@ -92,8 +92,8 @@ class Settled:
         return judged
 
     def judged(self) -> Judged:
-        """Those of judged transactions."""
-        return Judged(self, self._counts)
+        """Those of judged transactions until now."""
+        return Judged(self, self._counts[:])
 
 
 class Judged(Sequence[TransactionId]):

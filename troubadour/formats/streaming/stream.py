@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import accumulate, islice
 from operator import le, lt
 from typing import BinaryIO
 
@@ -30,6 +30,7 @@ from troubadour.formats.entries import (
 from troubadour.formats.segments import InitialRows, Segments
 from troubadour.formats.store import Store
 from troubadour.formats.streaming.ascent import Ascent
+from troubadour.formats.streaming.places import Places
 from troubadour.formats.text import Torn, blocks
 from troubadour.model.log import Header, Transaction, TransactionId
 
@@ -43,6 +44,8 @@ _SESSIONS = 1 << 16
 
 Numbered = tuple[str | None, int]
 """A session and a number in it."""
+Near = tuple[Transaction, bytes, int]
+"""A transaction, its line, and where that begins in the text."""
 
 
 class Unstreamed(Exception):
@@ -81,9 +84,16 @@ class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Stream:
     """The transactions of one segment; `header` has its initial rows."""
 
-    def __init__(self, stream: BinaryIO, position: Position | None = None, *, of: Header | None = None) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        position: Position | None = None,
+        *,
+        of: Header | None = None,
+        places: Places | None = None,
+    ) -> None:
         """Read as far as the first transaction, or go on from a `position`. `of`: it is a later part of the log with
-        this header. Raises Unstreamed, AnotherLog."""
+        this header. `places` takes where each transaction stands in the text. Raises Unstreamed, AnotherLog."""
         self._blocks = blocks(stream, lambda count: None)
         self._sha = hashlib.sha256()
         self._block = b""
@@ -93,7 +103,10 @@ class Stream:
         self._texts: Texts = {}
         self._intents: dict[TransactionId, Numbered | None] = {}
         self._numbers: dict[str, int] = {}
-        self._held: list[tuple[Transaction, bytes]] = []
+        self._held: list[Near] = []
+        self._places = places
+        self._begins = 0
+        """Where the lines begin that are taken next."""
         self._clock: str | None = None
         self.ascent = Ascent()
         """What is known of the order of those that were handed on."""
@@ -130,7 +143,7 @@ class Stream:
             self._read,
             self.digest,
             self._rest,
-            tuple(line for _, line in self._held),
+            tuple(line for _, line, _ in self._held),
             tuple(self._intents.items()),
             dict(self._numbers),
             self._entries,
@@ -174,6 +187,7 @@ class Stream:
                 entry = read_rows(line) if line.startswith(b'{"kind"') else read_transaction(line)
                 if not isinstance(entry, RawRows):
                     segments.add_initial(initial)
+                    self._begins += sum(map(len, lines[:place])) + place
                     return segments.header(), lines[place:]
                 initial.add_line(entry)
         raise Unstreamed("no transactions")
@@ -190,7 +204,7 @@ class Stream:
         for line in position.held:
             raw = read_transaction(line)
             assert isinstance(raw, RawTransaction)
-            self._held.append((transaction_of(raw, 0, self._clock, self._texts), line))
+            self._held.append((transaction_of(raw, 0, self._clock, self._texts), line, 0))
 
     def _text(self, until: int | None) -> bytes:
         """The next block; empty where there is none, or so many bytes were read."""
@@ -206,6 +220,7 @@ class Stream:
 
     def _lines(self, until: int | None) -> list[bytes] | None:
         """The lines that the next block ends; None where there is none, or so many bytes were read."""
+        self._begins = self._read - len(self._rest)
         block = self._text(until)
         if not block:
             return None
@@ -217,29 +232,30 @@ class Stream:
 
     # entries
 
-    def _taken(self, lines: list[bytes]) -> list[tuple[Transaction, bytes]]:
+    def _taken(self, lines: list[bytes]) -> list[Near]:
         """The transactions on some lines."""
-        found: list[tuple[Transaction, bytes]] = []
+        found: list[Near] = []
+        starts = accumulate(map(len, lines), lambda start, size: start + size + 1, initial=self._begins)
         raws = None if self.ended is not None else read_transactions(lines)
         if raws is not None:
-            for raw, line in zip(raws, lines, strict=True):
-                self._take(raw, line, found)
+            for raw, line, start in zip(raws, lines, starts, strict=False):
+                self._take(raw, line, start, found)
             return found
-        for line in lines:
+        for line, start in zip(lines, starts, strict=False):
             if not line or line.isspace():
                 continue
             if self.ended is not None:
                 raise Unstreamed("something behind the end")
             entry = read_transaction(line)
             if isinstance(entry, RawTransaction):
-                self._take(entry, line, found)
+                self._take(entry, line, start, found)
             elif isinstance(entry, RawEnd) and (self._part or entry.transactions == self._counted):
                 self.ended = entry.transactions
             else:
                 raise Unstreamed("a gap, rows behind a transaction, or an end that counts otherwise")
         return found
 
-    def _take(self, raw: RawTransaction, line: bytes, found: list[tuple[Transaction, bytes]]) -> None:
+    def _take(self, raw: RawTransaction, line: bytes, start: int, found: list[Near]) -> None:
         one = transaction_of(raw, self._entries, self._clock, self._texts)
         self._entries += 1
         numbered = None if one.sno is None else (one.session, one.sno)
@@ -257,19 +273,22 @@ class Stream:
             if self._numbers.get(one.session, -1) >= one.sno or len(self._numbers) > _SESSIONS:
                 raise Unstreamed("numbers within sessions that do not ascend")
             self._numbers[one.session] = one.sno
-        found.append((one, line))
+        found.append((one, line, start))
 
-    def _near(self, more: list[tuple[Transaction, bytes]], keep: int) -> list[Transaction]:
+    def _near(self, more: list[Near], keep: int) -> list[Transaction]:
         """The transactions held and some more, in hint order, but for the last ones."""
         near = self._held + more if self._held else more
-        if not _is_sorted([one for one, _ in near]):
+        if not _is_sorted([one for one, _, _ in near]):
             store = Store()
-            for one, line in near:
+            for one, line, _ in near:
                 store.append(one, line)
             near = [near[place] for place in store.order()]
         until = max(len(near) - keep, 0)
         self._held = near[until:]
-        found = [one for one, _ in near[:until]]
+        settled = near[:until]
+        found = [one for one, _, _ in settled]
+        if self._places is not None:
+            self._places.add([(start, len(line), one.place) for one, line, start in settled])
         self.ascent.note(found)
         return found
 
