@@ -58,11 +58,10 @@ class PrivateMariaDB:
         return self
 
     def _start(self, folder: Path) -> None:
-        data = folder / "data"
+        (folder / "tmp").mkdir()
         install = shutil.which("mariadb-install-db", path=_PATH) or "mariadb-install-db"
-        common = ["--no-defaults", f"--datadir={data}"]
         subprocess.run(
-            [install, *common, "--auth-root-authentication-method=normal", "--skip-test-db", *_user()],
+            [install, *_common(folder), "--auth-root-authentication-method=normal", "--skip-test-db", *_user()],
             check=True,
             capture_output=True,
             timeout=START_SECONDS,
@@ -81,7 +80,6 @@ class PrivateMariaDB:
 
     def _serve(self, folder: Path) -> None:
         server = shutil.which("mariadbd", path=_PATH) or "mariadbd"
-        common = ["--no-defaults", f"--datadir={folder / 'data'}"]
         options = [
             f"--socket={folder / 'socket'}",
             f"--pid-file={folder / 'pid'}",
@@ -95,7 +93,7 @@ class PrivateMariaDB:
             *self._options,
         ]
         with (folder / "log").open("wb") as log:
-            self._process = subprocess.Popen([server, *common, *options, *_user()], stdout=log, stderr=log)
+            self._process = subprocess.Popen([server, *_common(folder), *options, *_user()], stdout=log, stderr=log)
         self._wait(folder)
 
     def _wait(self, folder: Path) -> None:
@@ -144,3 +142,9 @@ class PrivateMariaDB:
 def _user() -> list[str]:
     """The server refuses to run as root unless told to."""
     return ["--user=root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+
+
+def _common(folder: Path) -> list[str]:
+    """Options of every start. A server deletes the temporary tables that it finds in its folder for them when it comes
+    up, those of another that runs beside it too: each has a folder of its own."""
+    return ["--no-defaults", f"--datadir={folder / 'data'}", f"--tmpdir={folder / 'tmp'}"]
