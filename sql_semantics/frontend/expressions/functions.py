@@ -347,7 +347,7 @@ _BOUND_BY_NAME = frozenset({"date_add", "date_sub", "adddate", "subdate", "times
 _OF_DATES = frozenset(
     {
         *("datediff", "date", "last_day", "dayofweek", "weekday", "year", "month", "day", "dayofmonth", "quarter"),
-        *("dayofyear", "hour", "minute", "second", "dayname", "monthname"),
+        *("dayofyear", "hour", "minute", "second", "dayname", "monthname", "to_days"),
     }
 )
 

@@ -17,6 +17,7 @@ from sql_semantics.values.functions.jsons import paths as json_paths
 from sql_semantics.values.functions.jsons import postgres as jsons
 from sql_semantics.values.functions.jsons import sqlite as sqlite_json
 from sql_semantics.values.functions.moments import duckdb as duckdb_dates
+from sql_semantics.values.functions.moments import mysql as mysql_dates
 from sql_semantics.values.functions.moments import sqlite as sqlite_dates
 from sql_semantics.values.functions.moments import temporal, written
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table
@@ -65,6 +66,7 @@ _FUNCTIONS: Mapping[str, Table] = {
         conversions.MYSQL,
         mysql_more.MYSQL,
         addresses.MYSQL,
+        mysql_dates.MYSQL,
     ),
     "sqlite": _merged(
         numeric.SQLITE,
