@@ -21,7 +21,8 @@ from sql_semantics.ir.statements import Statement
 from sql_semantics.ir.walks.effects import fired_by
 from sql_semantics.library import SqlLibrary
 from sql_semantics.outcome import Outcome
-from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.plan.freedom import free_errors
+from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.run.memory import Choose
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect

@@ -24,7 +24,8 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import ResultSet
-from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.plan.freedom import free_errors
+from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect, read_version
 from sql_semantics.values.functions import rules
 from sql_semantics.values.types import INTEGER_KINDS, NUMBER_KINDS, Interval, Kind, SqlType
