@@ -175,7 +175,12 @@ def counted(seeds: Iterable[int]) -> Counter[str]:
         log = timestamped_log("register", seed, least=4, most=16, ties=0.2).read()
         rng = random.Random(seed)
         rules = Rules(serial=rng.random() < 0.5)
-        beside = {"PART": rng.choice((PART, 4)), "is_allowed": rng.choice((bool, lambda: True)), "Beside": AtOnce}
+        beside = {
+            "LONG": 0,
+            "PART": rng.choice((PART, 4)),
+            "is_allowed": rng.choice((bool, lambda: True)),
+            "Beside": AtOnce,
+        }
         with mock.patch.multiple("troubadour.timestamps.counted", **beside):
             whole, some = ledger_of(log, rules, 10**9), doubt(log, rules, rng.randrange(1, 3))
         if some is None:

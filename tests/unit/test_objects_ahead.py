@@ -226,6 +226,7 @@ def test_parts_beside_are_judged_as_others(tmp_path: Path, monkeypatch: pytest.M
     whole = judged()
     monkeypatch.setattr(judge, "PART", rng.choice([10, 50, 100]))
     apart = judged()
+    monkeypatch.setattr(judge, "LONG", 0)
     monkeypatch.setattr(judge, "is_allowed", lambda: True)
     monkeypatch.setattr(judge, "Beside", AtOnce)
     assert whole == apart == judged()

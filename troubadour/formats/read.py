@@ -42,7 +42,7 @@ Progress = Callable[[int, int | None], None]
 SPILL_BYTES = 128 << 20
 """A log of more uncompressed bytes keeps its transactions in a temporary file."""
 
-LONG = 1 << 26
+LONG = 1 << 25
 """Bytes of a file of operations from which on a part of it is read on another core."""
 
 STREAMED_BYTES = 4 << 20

@@ -23,6 +23,9 @@ from troubadour.timestamps.ledger import Rules
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+LONG = 1 << 20
+"""Operations from which on a part of them is looked at beside."""
+
 FIRST = 64
 """Violations of which the keys are looked at: those of the shortest prefixes, and those that are told."""
 
@@ -30,8 +33,11 @@ FIRST = 64
 KEY_BITS = 62
 """Bits of a number by which operations are sorted."""
 
-PART = 1 << 21
-"""Operations that are looked at at once, about."""
+PART = 1 << 18
+"""Operations that are looked at at once, about: as many as a processor has near."""
+
+MOST = 1 << 8
+"""Parts at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,30 +122,43 @@ class _Count:
         """Axiom, cells, ranks, times by which they are told, how many; of each event."""
         self._rank = ranks(log)
         self._held = self._initial()
+        self._parts = list[Ints]()
 
     def doubt(self, first: int) -> Doubt:
         """See `doubt`."""
-        count = 1 << (len(self._log.kinds) // PART).bit_length()
-        if count == 1 or not is_allowed():
-            self._look(range(count), count)
+        count = min(MOST, 1 + len(self._log.kinds) // PART)
+        self._parts = self._in_parts(count)
+        if len(self._log.kinds) < LONG or not is_allowed():
+            self._look(range(count))
             return self._summed(first)
-        beside = Beside(lambda: self._told(range(1, count, 2), count))
+        beside = Beside(lambda: self._told(range(1, count, 2)))
         try:
-            self._look(range(0, count, 2), count)
+            self._look(range(0, count, 2))
             told = beside.found()
         finally:
             beside.end()
         if told is None:
-            self._look(range(1, count, 2), count)
+            self._look(range(1, count, 2))
         else:
             self._hear(told)
         return self._summed(first)
 
-    def _told(self, numbers: Iterable[int], count: int) -> Iterator[bytes]:
+    def _in_parts(self, count: int) -> list[Ints]:
+        """The operations of those that did not abort, by their keys in so many parts."""
+        alive = None if self._alive.all() else np.flatnonzero(self._alive)
+        numbers = (self._cells % self._cells.dtype.type(count)).astype(np.uint8)
+        if alive is not None:
+            numbers = numbers[alive]
+        # of small numbers a stable sort takes one look at each
+        order = np.argsort(numbers, kind="stable")
+        ends = np.cumsum(np.bincount(numbers, minlength=count))
+        return np.split(order if alive is None else alive[order], ends[:-1])
+
+    def _told(self, numbers: Iterable[int]) -> Iterator[bytes]:
         """What is found of some parts, in bytes."""
         other = copy(self)
         other._found, other._vague = [], np.zeros(self._count, bool)
-        other._look(numbers, count)
+        other._look(numbers)
         yield np.flatnonzero(other._vague).tobytes()
         for axiom, *columns in other._found:
             yield axiom.encode()
@@ -151,12 +170,11 @@ class _Count:
             cells, rank, times, many = (np.frombuffer(one, np.int64) for one in told[at + 1 : at + 5])
             self._found.append((told[at].decode(), cells, rank, times, many))
 
-    def _look(self, numbers: Iterable[int], count: int) -> None:
-        """All keys of some parts, of which there are `count`, a power of two."""
+    def _look(self, numbers: Iterable[int]) -> None:
+        """All keys of some parts."""
         for number in numbers:
-            mine = np.flatnonzero(self._alive & ((self._cells & (count - 1)) == number))
-            if len(mine):
-                self._look_at(*self._grouped(mine))
+            if len(self._parts[number]):
+                self._look_at(*self._grouped(self._parts[number]))
 
     def _look_at(self, owner: Ints, cell: Ints, index: Ints, begin: Flags) -> None:
         """All operations on some keys, as `_grouped` gives them."""

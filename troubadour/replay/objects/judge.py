@@ -46,8 +46,14 @@ from troubadour.replay.objects.places import (
 from troubadour.replay.objects.versions import Cells, cells_of, operations_of
 from troubadour.replay.refusal import Refusal
 
-PART = 1 << 21
-"""Operations that are looked at at once, about."""
+PART = 1 << 18
+"""Operations that are looked at at once, about: as many as a processor has near."""
+
+MOST = 1 << 8
+"""Parts at most."""
+
+LONG = 1 << 20
+"""Operations from which on a part of them is looked at beside."""
 
 _NOTHING = np.zeros(0, np.int64)
 
@@ -222,14 +228,15 @@ class _Judge:
             yield from wrong_sets(seen, reading.places, cells, operations, self._set_rows())
         if is_set.all():
             return
-        chosen: Flags = ~is_set[cells.of] if is_set.any() else np.ones(len(cells.of), np.bool_)
-        count = 1 + len(log.kinds) // PART
+        chosen = np.flatnonzero(~is_set[cells.of]) if is_set.any() else None
+        count = min(MOST, 1 + len(log.kinds) // PART)
+        parts = cells.parts(chosen, count)
 
         def wrong(numbers: Iterable[int]) -> Iterator[Found]:
             for number in numbers:
-                yield from self._wrong_part(seen, cells, chosen, number, count)
+                yield from self._wrong_part(seen, cells.part(number, count), parts[number])
 
-        if count == 1 or not is_allowed():
+        if len(log.kinds) < LONG or not is_allowed():
             yield from wrong(range(count))
             return
         beside = Beside(lambda: (marshal.dumps([*wrong(range(1, count, 2))]),))
@@ -240,13 +247,11 @@ class _Judge:
             beside.end()
         yield from wrong(range(1, count, 2)) if found is None else marshal.loads(found[0])
 
-    def _wrong_part(self, seen: Seen, cells: Cells, chosen: Flags, number: int, count: int) -> Iterator[Found]:
-        """The same of every `count`-th cell from `number` on."""
-        mine = np.flatnonzero(chosen & (cells.of % np.int32(count) == number))
-        part = cells.part(number, count)
-        operations = operations_of(self._log, part, self._reading.places, self._position_of, mine)
+    def _wrong_part(self, seen: Seen, cells: Cells, chosen: Ints) -> Iterator[Found]:
+        """The same of some cells, with all operations on them."""
+        operations = operations_of(self._log, cells, self._reading.places, self._position_of, chosen)
         if len(operations.kind):
-            yield from Part(seen, part, operations).wrong()
+            yield from Part(seen, cells, operations).wrong()
 
     def _set_rows(self) -> dict[int, dict[int, Mapping[str, int]]]:
         """States of single rows, by position and by the number of the operation."""

@@ -38,15 +38,31 @@ class Operations:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Which cell each operation of the log is on: `of` by position in its columns. `subject` and `key` by cell."""
+    """Which cell each operation of the log is on: `of` by position in its columns. `subject` and `key` by cell. Where
+    these are some of all cells, each is numbered by what `of` has for it, divided by `stride`."""
 
     of: Whole
     subject: Ints
     key: Ints
+    stride: int = 1
+
+    def at(self, chosen: Ints) -> Whole:
+        """The cells of some operations."""
+        return self.of[chosen] if self.stride == 1 else self.of[chosen] // np.int32(self.stride)
 
     def part(self, number: int, count: int) -> Cells:
-        """Every `count`-th cell from `number` on, numbered anew; `of` is of no use for operations on others."""
-        return Cells(self.of // np.int32(count), self.subject[number::count], self.key[number::count])
+        """Every `count`-th cell from `number` on."""
+        return Cells(self.of, self.subject[number::count], self.key[number::count], count)
+
+    def parts(self, chosen: Ints | None, count: int) -> list[Ints]:
+        """For each such part which operations are on its cells, of those `chosen` (ascending; None: all)."""
+        numbers = (self.of % np.int32(count)).astype(np.uint8)
+        if chosen is not None:
+            numbers = numbers[chosen]
+        # of small numbers a stable sort takes one look at each
+        order = np.argsort(numbers, kind="stable")
+        ends = np.cumsum(np.bincount(numbers, minlength=count))
+        return np.split(order if chosen is None else chosen[order], ends[:-1])
 
 
 def cells_of(log: ObjectLog) -> Cells:
@@ -86,7 +102,7 @@ def operations_of(log: ObjectLog, cells: Cells, places: Ints, position_of: Whole
     keys = position_of[chosen].astype(np.int64)
     number = chosen - first[places[keys - 1]]
     keys <<= by_cell
-    keys |= cells.of[chosen]
+    keys |= cells.at(chosen)
     keys <<= by_number
     keys |= number
     del number, chosen
