@@ -60,12 +60,17 @@ class PrivateMariaDB:
     def _start(self, folder: Path) -> None:
         (folder / "tmp").mkdir()
         install = shutil.which("mariadb-install-db", path=_PATH) or "mariadb-install-db"
-        subprocess.run(
+        installed = subprocess.run(
             [install, *_common(folder), "--auth-root-authentication-method=normal", "--skip-test-db", *_user()],
-            check=True,
+            check=False,
             capture_output=True,
+            text=True,
+            errors="replace",
             timeout=START_SECONDS,
         )
+        if installed.returncode:
+            said = f"{installed.stdout}{installed.stderr}"
+            raise RuntimeError(f"MariaDB's own tables were not made ({installed.returncode}): {said[-2000:]}")
         self._serve(folder)
         with self.connect(None) as connection, connection.cursor() as cursor:
             cursor.execute("CREATE DATABASE test")
