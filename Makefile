@@ -29,11 +29,11 @@ demo: $(STAMP)
 	$(VENV)/bin/troubadour audit $(LOG)
 
 test: $(STAMP)
-	$(PY) -m pytest -q -n $(WORKERS)
+	$(PY) -m pytest -q -n $(WORKERS) --dist worksteal
 
 slow: export HYPOTHESIS_PROFILE = long
 slow: $(STAMP)
-	$(PY) -m pytest -q -n $(WORKERS) -m slow
+	$(PY) -m pytest -q -n $(WORKERS) --dist worksteal -m slow
 
 # Search against the oracle, 10,000 random logs at every general level: hours. `make slow` has some of them.
 oracle: $(STAMP)
