@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import SystemRandom
 from typing import Any
 
 import pytest
+
+
+def free_port() -> int:
+    """A port of this machine that nothing listens at: none that the system gives to connections, so that it stays free
+    until a server has it. The choice is the system's, as each process of a test run has the same seed."""
+    while True:
+        port = SystemRandom().randrange(20_000, 32_000)
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)):
+                return port
 
 
 @contextmanager

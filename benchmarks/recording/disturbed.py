@@ -83,7 +83,7 @@ def record_crash(path: Path, *, transactions: int, seed: int, lossy: bool, sessi
                     seed=seed,
                     progress=committed,
                     period=0.002,
-                    patience=30,
+                    patience=300,
                 )
             finally:
                 committed.reached.set()

@@ -28,7 +28,7 @@ _NO_ROW = 77
 
 def judged(log: Log) -> Verdict:
     followed, library = opened(log, None)
-    return audit(followed, library, Options(None, timeout=60))
+    return audit(followed, library, Options(None, timeout=600))
 
 
 def is_wrong(history: History) -> bool:

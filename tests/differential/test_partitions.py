@@ -81,8 +81,9 @@ def statement(chance: random.Random, keyed: bool, names: list[str]) -> str:
     return f"SELECT * FROM {chance.choice(names)} WHERE {where}"
 
 
+@pytest.mark.parametrize("count", [60, pytest.param(600, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SCHEMES)
-def test_rows_go_where_they_go(postgres: Any, name: str) -> None:
+def test_rows_go_where_they_go(postgres: Any, name: str, count: int) -> None:
     schema, chance = SCHEMES[name], random.Random(name)
     engine, dialect = Postgres(postgres), Dialect("postgres", collation="C")
     catalog = Catalog(read_schema(schema, dialect), {})
@@ -94,7 +95,7 @@ def test_rows_go_where_they_go(postgres: Any, name: str) -> None:
     refused: Counter[str] = Counter()
     names = list(catalog.tables)
     keyed = any(table.keys for table in catalog.tables.values())
-    for _ in range(150):
+    for _ in range(count):
         sql = statement(chance, keyed, names)
         mark, failed, outcome = view.savepoint(), None, None
         try:

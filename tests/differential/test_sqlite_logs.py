@@ -12,7 +12,7 @@ import pytest
 from tests.differential.sqlite_campaign import campaign
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5, pytest.param(40, marks=pytest.mark.slow)])
 def test_what_sqlite_did_is_no_violation(tmp_path: Path, count: int) -> None:
     seen = campaign(range(count), 20, tmp_path)
     assert not seen["wrong"], seen

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 
 def troubadour(
     folder: Path, status: int, *arguments: str, environment: Mapping[str, str] | None = None
@@ -15,7 +17,7 @@ def troubadour(
     """The command in a folder, which has to end with this status."""
     command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", *arguments]
     ended = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=240, env={**os.environ, **(environment or {})}
+        command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **(environment or {})}
     )
     assert ended.returncode == status, f"{arguments}: {ended.returncode}\n{ended.stdout}{ended.stderr}"
     return ended
@@ -23,6 +25,6 @@ def troubadour(
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A Python program in a folder, which has to end well."""
-    ended = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=240)
+    ended = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.steps import troubadour
+from tests.patience import PATIENCE
 
 LOG = Path(__file__).parents[2] / "logs" / "strangers-3" / "write-skew.jsonl"
 
@@ -43,5 +44,5 @@ def test_the_finding_is_run_on_a_server(tmp_path: Path) -> None:
     ran = troubadour(tmp_path, 1, "reproduce", "finding")
     assert "it did not come again" in ran.stdout
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "finding"]
-    tested = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    tested = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert (tested.returncode, "2 passed" in tested.stdout) == (0, True), tested.stdout + tested.stderr

@@ -16,6 +16,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from tests.live.standby import standby_of
+from tests.patience import until
 from troubadour.audit.certified.examine import examine
 from troubadour.coverage.library import library_of
 from troubadour.formats import read_log
@@ -145,10 +146,7 @@ def test_a_standby_tells_no_snapshot(server: EmbeddedPostgres, tmp_path: Path) -
         with psycopg.connect(server.dsn) as writer:
             writer.execute("INSERT INTO kv VALUES (901, 0)")
         with psycopg.connect(standby, autocommit=True) as reader:
-            deadline = time.monotonic() + 20
-            while reader.execute("SELECT 1 FROM kv WHERE k = 901").fetchone() is None:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            until(lambda: reader.execute("SELECT 1 FROM kv WHERE k = 901").fetchone())
             told = reader.execute(
                 "SELECT pg_visible_in_snapshot(%s::text::xid8, pg_current_snapshot()) FROM kv WHERE k = 901", xid
             ).fetchone()

@@ -16,13 +16,13 @@ from troubadour.model.verdict import Status
 from troubadour.record import record_run
 from troubadour.workloads.bank import Bank, Variant
 
-SECONDS = 200.0
+SECONDS = 600.0
 
 
 def test_killed_connections_are_resolved(tmp_path: Path) -> None:
     """What the witness says of each transaction of unknown outcome is what the server has."""
     # when a kill meets a COMMIT hangs on the machine: some short runs have none
-    seeds = range(11, 16)
+    seeds = range(11, 41)
     runs = (record_kills(tmp_path / f"{seed}.jsonl", transactions=250, seed=seed, period=0.03) for seed in seeds)
     run = next(run for run in runs if run.kills.commits and run.kills.transactions)
     assert run.log.unknown > 0
@@ -53,12 +53,12 @@ def test_after_a_crash_everything_acknowledged_is_there(tmp_path: Path) -> None:
 
 def test_what_a_crash_lost_is_named(tmp_path: Path) -> None:
     """With synchronous_commit off. More than two transactions that were committing as the server fell would leave the
-    audit undecided, so another run is made then."""
+    audit undecided, and it may fall when all is on disk, so another run is made then."""
     for seed in range(13, 21):
         run = record_crash(tmp_path / "log.jsonl", transactions=100, seed=seed, lossy=True)
-        if run.log.unknown <= 2:
+        names = {transaction.id for transaction in lost(run)}
+        if names and run.log.unknown <= 2:
             break
-    names = {transaction.id for transaction in lost(run)}
     assert names
     verdict = check(run.log, SECONDS)
     assert verdict.status is Status.VIOLATION

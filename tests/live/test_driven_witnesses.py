@@ -47,7 +47,7 @@ def test_a_wrong_witness_is_contradicted(run: tuple[str, str, Path]) -> None:
     product, dsn, path = run
     log = read_log([path])
     library = library_of(log)
-    witness = audit(log, library, Options(None, timeout=60)).witness
+    witness = audit(log, library, Options(None, timeout=600)).witness
     assert witness is not None
     states = states_of(log, witness, library)
     turned = Witness(witness.log, None, tuple(reversed(witness.order)), tuple(reversed(witness.views)))

@@ -24,7 +24,7 @@ from troubadour.workloads.bank import Bank, Variant
 
 SEED = 31_415
 LEVELS = ("read-committed", "snapshot", "serializable")
-SECONDS = 120.0
+SECONDS = 600.0
 
 
 def record(

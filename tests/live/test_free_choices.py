@@ -107,7 +107,7 @@ def test_a_number_that_was_never_drawn_is_found(postgres_dsn: str, database_sche
     assert_correct(log, path)
     wrong = changed(log)
     assert wrong is not None
-    verdict = audit(wrong, library_of(log), Options("strict-serializable", timeout=120))
+    verdict = audit(wrong, library_of(log), Options("strict-serializable", timeout=600))
     assert verdict.status is not Status.CORRECT
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import time
 from pathlib import Path
 
 import psycopg
@@ -11,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.live.audited import done
+from tests.patience import until
 from troubadour.cli.logs.log import log
 from troubadour.model.log import LogError
 from troubadour.record import EmbeddedPostgres
@@ -45,12 +45,13 @@ def test_a_server_that_logs_all_statements(tmp_path: Path) -> None:
         with psycopg.connect(server.dsn, autocommit=True) as other:
             (folder,) = other.execute("SELECT current_setting('data_directory') || '/messages'").fetchone() or ("",)
         own = tmp_path / "own.csv"
-        deadline = time.monotonic() + 5
-        rows: list[list[str]] = []
-        while not any("disconnection" in row[13] for row in rows) and time.monotonic() < deadline:
-            time.sleep(0.1)
+
+        def of_it() -> list[list[str]]:
             with (Path(folder) / "server.csv").open(newline="") as file:
-                rows = [row for row in csv.reader(file) if row[3] == str(pid)]
+                return [row for row in csv.reader(file) if row[3] == str(pid)]
+
+        until(lambda: any("disconnection" in row[13] for row in of_it()))
+        rows = of_it()
         with own.open("w", newline="") as file:
             csv.writer(file).writerows(rows)
     out = tmp_path / "run.jsonl"

@@ -21,7 +21,7 @@ from troubadour.model.verdict import Status, Verdict
 from troubadour.record import record_run
 from troubadour.replay.checker import check
 
-SECONDS = 30.0
+SECONDS = 300.0
 BRIEFLY = 4.0
 """For what is asked of a run only to see that it does not pass."""
 CHANCES = 4

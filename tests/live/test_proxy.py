@@ -22,6 +22,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.live.audited import done
+from tests.patience import PATIENCE, until
 from tests.proxied import SYNC, bind, describe, execute, parse, query
 from troubadour.record import RecordError, recorder
 from troubadour.record.postgres import wire
@@ -127,7 +128,7 @@ class Wire:
             self._socket.connect(f"{given['host']}/.s.PGSQL.{given.get('port') or 5432}")
         else:
             self._socket = socket.create_connection((given["host"], given["port"]))
-        self._socket.settimeout(20)
+        self._socket.settimeout(PATIENCE)
         names = {"user": given.get("user"), "database": given.get("dbname"), "options": given.get("options", "")}
         body = struct.pack(">I", 196608)
         body += b"".join(f"{name}\0{value}\0".encode() for name, value in names.items() if value) + b"\0"
@@ -265,8 +266,8 @@ def test_a_killed_proxy_loses_no_commit_that_was_answered(dsn: str, tmp_path: Pa
         threads = [threading.Thread(target=work, args=(through, first)) for first in range(2)]
         for thread in threads:
             thread.start()
-        while len(acknowledged) < 40:
-            pass
+        until(lambda: len(acknowledged) >= 40 or not any(thread.is_alive() for thread in threads))
+        assert len(acknowledged) >= 40
     for thread in threads:
         thread.join()
     _made_by_itself(log)
@@ -285,11 +286,12 @@ def test_a_killed_proxy_loses_no_commit_that_was_answered(dsn: str, tmp_path: Pa
 
 def _made_by_itself(log: Path) -> None:
     """The process behind a killed proxy makes the log; wait for it."""
-    for _ in range(2000):
-        if log.read_bytes().rstrip().endswith(b"}") and b'"kind":"end"' in log.read_bytes()[-60:]:
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("the log is not made")
+
+    def made() -> bool:
+        text = log.read_bytes()
+        return text.rstrip().endswith(b"}") and b'"kind":"end"' in text[-60:]
+
+    until(made)
 
 
 # --- values ---------------------------------------------------------------------------------------------------------

@@ -10,12 +10,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from benchmarks.recording.proxied.servers import BINARIES, postgres
+from benchmarks.recording.proxied.servers import BINARIES, Postgres, postgres
 from tests.live.audited import done
 from tests.live.test_proxy import proxied_port
+from tests.servers import free_port
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
-PORT = 5741
 pytestmark = pytest.mark.skipif(
     shutil.which("openssl") is None or not BINARIES.exists(), reason="no openssl, or no PostgreSQL that listens"
 )
@@ -43,9 +43,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def server(certificate: tuple[Path, Path]) -> Iterator[str]:
+def server(certificate: tuple[Path, Path]) -> Iterator[Postgres]:
     """A server with TLS, by TCP, and a user who has a password."""
-    with postgres("fsync = off", PORT) as running:
+    with postgres("fsync = off", free_port()) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("CREATE USER till PASSWORD 'secret'")
             connection.execute("CREATE TABLE t (a INT PRIMARY KEY)")
@@ -59,7 +59,7 @@ def server(certificate: tuple[Path, Path]) -> Iterator[str]:
             (data / "pg_hba.conf").write_text("local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
             connection.execute("ALTER SYSTEM SET ssl = on")
             connection.execute("SELECT pg_reload_conf()")
-        yield running.dsn
+        yield running
 
 
 DSN = "host=127.0.0.1 port={port} user=till password=secret dbname=shop sslmode={mode} channel_binding={binding}"
@@ -74,12 +74,12 @@ DSN = "host=127.0.0.1 port={port} user=till password=secret dbname=shop sslmode=
     ],
 )
 def test_tls(
-    server: str, certificate: tuple[Path, Path], tmp_path: Path, to_server: str, to_proxy: str, binding: str
+    server: Postgres, certificate: tuple[Path, Path], tmp_path: Path, to_server: str, to_proxy: str, binding: str
 ) -> None:
     log = tmp_path / "log.jsonl"
-    with psycopg.connect(server, autocommit=True) as connection:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("DELETE FROM t")
-    dsn = DSN.format(port=PORT, mode=to_server, binding="prefer")
+    dsn = DSN.format(port=server.port, mode=to_server, binding="prefer")
     tls = ("--tls-certificate", str(certificate[0]), "--tls-key", str(certificate[1])) if to_proxy == "require" else ()
     with proxied_port(dsn, log, *tls) as port:
         with psycopg.connect(DSN.format(port=port, mode=to_proxy, binding=binding)) as connection:

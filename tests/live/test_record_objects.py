@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests.patience import PATIENCE, until
 from troubadour.cli.auditing.audit import audit
 from troubadour.cli.recording.record import record
 
@@ -72,11 +72,10 @@ def test_what_ends_the_recording_ends_its_server(tmp_path: Path) -> None:
     arguments = ["--transactions", "1000000", "--out", str(tmp_path / "run.jsonl")]
     recording = subprocess.Popen([*command, *arguments], env={**os.environ, "TMPDIR": str(folder)})
     try:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "run.jsonl").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: (tmp_path / "run.jsonl").exists() or recording.poll() is not None)
+        assert recording.poll() is None
         recording.send_signal(signal.SIGTERM)
-        assert recording.wait(60) == -signal.SIGTERM
+        assert recording.wait(PATIENCE) == -signal.SIGTERM
     finally:
         recording.kill()
     assert list(folder.glob("troubadour-pg-*")) == []

@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from tests.live.audited import done
+from tests.patience import PATIENCE
 from troubadour.record import recorder
 from troubadour.record.dbapi.sqlite import statements
 from troubadour.record.errors import NotRecorded, RecordError
@@ -228,7 +229,7 @@ def test_an_application_recorded_from_outside(tmp_path: Path, how: str) -> None:
     if how == "unwritable":
         arguments[3] = "missing/run.jsonl"
     command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", *arguments]
-    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     if how == "unwritable":
         assert "missing" in ended.stderr
         assert "the log cannot be begun" in ended.stderr

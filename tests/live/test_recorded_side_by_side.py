@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.live.audited import done
+from tests.patience import until
 from troubadour.cli.logs.log import log
 from troubadour.formats import read_log
 from troubadour.record import recorder
@@ -27,7 +28,7 @@ def test_a_killed_connection(dsn: str, tmp_path: Path) -> None:
     with psycopg.connect(dsn, autocommit=True) as killer:
         killer.execute(
             "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
-            " $$BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END$$;"
+            " $$BEGIN PERFORM pg_sleep(3600); RETURN NULL; END$$;"
             "CREATE CONSTRAINT TRIGGER slowly AFTER UPDATE ON accounts DEFERRABLE INITIALLY DEFERRED"
             " FOR EACH ROW EXECUTE FUNCTION slow()"
         )
@@ -37,7 +38,7 @@ def test_a_killed_connection(dsn: str, tmp_path: Path) -> None:
         with pytest.raises(psycopg.OperationalError):
             first.execute("SELECT 1")
         second.execute("UPDATE accounts SET balance = 7 WHERE id = 2")
-        kill = threading.Timer(0.2, killer.execute, ["SELECT pg_terminate_backend(%s)", (second.info.backend_pid,)])
+        kill = threading.Thread(target=kill_in_commit, args=(killer, second.info.backend_pid))
         kill.start()
         with pytest.raises(psycopg.OperationalError):
             second.commit()
@@ -45,6 +46,13 @@ def test_a_killed_connection(dsn: str, tmp_path: Path) -> None:
         recorder.close()
     found = read_log([path])
     assert sorted(transaction.status for transaction in found.transactions) == ["aborted", "unknown"]
+
+
+def kill_in_commit(killer: psycopg.Connection[Any], process: int) -> None:
+    """Kill a connection once its COMMIT is under way."""
+    waits = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'"
+    until(lambda: killer.execute(waits, (process,)).fetchone())
+    killer.execute("SELECT pg_terminate_backend(%s)", (process,))
 
 
 def transfer(connection: psycopg.Connection[Any], number: int) -> None:
@@ -169,7 +177,7 @@ assert [process.exitcode for process in processes] == [0, 0]
 connection.execute("SELECT balance FROM accounts WHERE id = 1")
 connection.close()
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True)
     paths = sorted(tmp_path.iterdir())
     assert len(paths) == 3
     found = done(*paths)

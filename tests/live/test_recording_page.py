@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from tests.live.audited import done
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "recording.md").read_text(encoding="utf-8")
@@ -30,7 +31,7 @@ def block(first: str) -> str:
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
 
 
@@ -52,7 +53,7 @@ def test_five_minutes_from_an_empty_folder(kind: str, tmp_path: Path) -> None:
     given = checkout(source)
     if kind == "wheel":
         build = "from setuptools.build_meta import build_wheel; build_wheel('..')"
-        subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=240)
+        subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=PATIENCE)
         (given,) = tmp_path.glob("*.whl")
     install, use, *_ = re.findall(r"^```sh\n(.*?)^```", PAGE, re.S | re.M)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -64,7 +65,7 @@ def test_five_minutes_from_an_empty_folder(kind: str, tmp_path: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=PATIENCE,
     )
     assert installed.stdout.strip() == str(folder / ".venv/bin/troubadour"), installed.stdout + installed.stderr
     (folder / "app.py").write_text(block("app.py"))
@@ -72,7 +73,7 @@ def test_five_minutes_from_an_empty_folder(kind: str, tmp_path: Path) -> None:
     for line in use.splitlines():
         command, _, expected = line.partition("#")
         ended = subprocess.run(
-            ["bash", "-uc", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+            ["bash", "-uc", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
         )
         assert expected.strip() in ended.stdout, ended.stdout + ended.stderr
         assert ended.returncode == ("VIOLATION" in expected), ended.stdout + ended.stderr

@@ -151,7 +151,7 @@ def verdict_of(product: Product, level: str, settings: dict[str, str], seed: int
     header = {"schema": SCHEMA, "initial": INITIAL, "isolation": level, "settings": settings}
     interleave(product, header, scripts, random, path)
     log = read_log([path])
-    found = audit(log, library(log), Options(None, timeout=30.0))
+    found = audit(log, library(log), Options(None, timeout=600))
     return found.status, f"seed {seed}: {found.failing_transaction}: {found.explanation or found.reason}"
 
 

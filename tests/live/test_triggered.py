@@ -90,7 +90,7 @@ def recorded(dsn: str, level: str, seed: int, path: Path) -> bool:
 def verdict(path: Path) -> tuple[Status, str]:
     """What is said of a log, and of which transaction."""
     log = read_log([path])
-    found = audit(log, library(log), Options(None, timeout=30.0))
+    found = audit(log, library(log), Options(None, timeout=600))
     return found.status, f"{found.failing_transaction}: {found.explanation or found.reason}"
 
 

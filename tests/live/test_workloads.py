@@ -66,7 +66,7 @@ def test_a_recorded_run_is_correct_at_its_level(
     if mode == "procedures" and name != "kv":
         assert all(len(t.statements) == 1 for t in log.transactions if t.status == "committed")
     assert any(statement.results for statement in calls)
-    verdict = audit(log, library_of(log), Options(timeout=100))
+    verdict = audit(log, library_of(log), Options(timeout=600))
     told = f"{verdict.failing_transaction}: {verdict.explanation or verdict.reason} {verdict.statement}"
     assert verdict.status is Status.CORRECT, told
 

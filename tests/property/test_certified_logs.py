@@ -72,7 +72,7 @@ def test_nothing_wrong_is_accepted(tmp_path: Path, fault: str, seed: int) -> Non
             else:
                 assert examined.because
         if accepted:
-            assert audit(log, library, Options(isolation=isolation, timeout=20)).status is not Status.VIOLATION
+            assert audit(log, library, Options(isolation=isolation, timeout=600)).status is not Status.VIOLATION
 
 
 def test_lies_are_seen(tmp_path: Path) -> None:

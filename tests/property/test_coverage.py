@@ -37,7 +37,7 @@ LEVELS = (
 )
 BLOCK = 20
 FAST, SLOW = range(8), range(8, 1500)
-SECONDS = 120.0
+SECONDS = 600.0
 ODD = "json_array_length('[1]')"
 """A function of PostgreSQL's that is not modelled."""
 

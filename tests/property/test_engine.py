@@ -170,7 +170,7 @@ def test_rows_of_two_insertions_say_nothing_of_others(
     log = log_of(((1, 3),), *transactions)
     assert explain(log, key_value(), "read-committed", budget=1_000_000).status is Status.CORRECT
     assert told(problem_of(log, key_value(), "read-committed")) is None
-    verdict = audit(log, key_value(), Options("read-committed", timeout=60.0))
+    verdict = audit(log, key_value(), Options("read-committed", timeout=600))
     assert verdict.status is Status.CORRECT, verdict
 
 
@@ -220,7 +220,7 @@ def test_an_own_row_may_be_met_beside_the_one_that_it_replaces(text: str, turned
     log = log_of(((1, 3),), *((own, REPLACED[0]) if turned else (REPLACED[0], own)))
     assert explain(log, key_value(), level, budget=100_000).status is Status.CORRECT
     assert told(problem_of(log, key_value(), level)) is None
-    assert audit(log, key_value(), Options(level, timeout=60.0)).status is Status.CORRECT
+    assert audit(log, key_value(), Options(level, timeout=600)).status is Status.CORRECT
 
 
 def test_an_own_row_may_be_deleted_beside_the_one_that_it_replaces() -> None:
@@ -356,7 +356,7 @@ def test_decisions_need_not_all_be_kept() -> None:
 def test_counts_are_put_in_an_order(level: str) -> None:
     for seed in range(2):
         log = key_value_log(seed, 40, 6, values="counted")
-        verdict = audit(log, key_value(), Options(level, timeout=60.0))
+        verdict = audit(log, key_value(), Options(level, timeout=600))
         assert verdict.status is Status.CORRECT, verdict
 
 
@@ -411,7 +411,7 @@ def test_steps_can_be_left_out() -> None:
 @pytest.mark.parametrize("level", ["causal", "snapshot", "serializable"])
 def test_shuffled_logs_are_correct(level: str) -> None:
     for seed in range(3):
-        verdict = audit(key_value_log(seed, 120, 8), key_value(), Options(level, timeout=120.0))
+        verdict = audit(key_value_log(seed, 120, 8), key_value(), Options(level, timeout=600))
         assert verdict.status is Status.CORRECT, verdict
 
 
@@ -419,7 +419,7 @@ def test_a_shuffled_log_with_a_spoilt_read_is_refuted_or_explained() -> None:
     found = set()
     for seed in range(6):
         log = key_value_log(seed, 80, 6, spoilt=1)
-        verdict = audit(log, key_value(), Options("serializable", timeout=120.0))
+        verdict = audit(log, key_value(), Options("serializable", timeout=600))
         assert verdict.status is not Status.UNDECIDED, verdict
         assert verdict.status is Status.CORRECT or verdict.scope is Scope.EVERY_ORDER, verdict
         found.add(verdict.status)

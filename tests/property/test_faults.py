@@ -106,7 +106,7 @@ def test_every_kind_has_a_place_in_every_application(application: str, tmp_path:
 
 
 @pytest.mark.parametrize("application", SIMULATED)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_is_derived_of_rows_accuses_no_run_without_a_fault(application: str, seed: int, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     for level in ("serializable", "snapshot"):
@@ -150,7 +150,7 @@ def against_the_oracle(application: str, level: str, seeds: range, path: Path) -
 @pytest.mark.parametrize("level", ["snapshot", "serializable"])
 @pytest.mark.parametrize("application", [name for name in SIMULATED if name != "reports"])  # half of that is not told
 def test_what_rows_refute_of_a_fault_the_oracle_refutes(application: str, level: str, tmp_path: Path) -> None:
-    found = against_the_oracle(application, level, range(2), tmp_path / "log.jsonl")
+    found = against_the_oracle(application, level, range(1), tmp_path / "log.jsonl")
     assert found["violation, refuted True"] > found["violation, refuted False"]
 
 
@@ -158,7 +158,7 @@ def test_what_rows_refute_of_a_fault_the_oracle_refutes(application: str, level:
 @pytest.mark.parametrize("level", ["snapshot", "serializable"])
 @pytest.mark.parametrize("application", SIMULATED)
 def test_what_rows_refute_of_a_fault_the_oracle_refutes_often(application: str, level: str, tmp_path: Path) -> None:
-    against_the_oracle(application, level, range(2, 60), tmp_path / "log.jsonl")
+    against_the_oracle(application, level, range(1, 60), tmp_path / "log.jsonl")
 
 
 def test_a_campaign_has_each_application_at_each_profile() -> None:

@@ -69,7 +69,7 @@ def test_what_is_forgotten_changes_no_answer(
     random = Random(f"{level}/{seed}")
     log = some_log(tmp_path / "log.jsonl", level, seed)
     library = library_of(log)
-    witness = audit(log, library, Options(level, timeout=60)).witness
+    witness = audit(log, library, Options(level, timeout=600)).witness
     assert witness is not None
 
     def answer(candidate: Witness, every: int) -> Refusal | None:

@@ -31,7 +31,7 @@ LEVELS = ("serializable", "snapshot")
 def test_random_runs(seed: int, hide: Callable[[Log], Log]) -> None:
     log = hide(concurrent_log(seed, serial=True, transactions=24))
     for level in LEVELS:
-        verdict = audit(log, library(), Options(level, timeout=120.0))
+        verdict = audit(log, library(), Options(level, timeout=600))
         assert verdict.status is Status.CORRECT, f"{level}: {verdict.reason}\n{write(log)}"
 
 
@@ -42,7 +42,7 @@ def test_random_runs_at_length(hide: Callable[[Log], Log]) -> None:
     found: list[Status] = []
     for seed in SLOW:
         log = hide(concurrent_log(seed, serial=True, transactions=60))
-        found += [audit(log, library(), Options(level, timeout=120.0)).status for level in LEVELS]
+        found += [audit(log, library(), Options(level, timeout=600)).status for level in LEVELS]
     assert Status.VIOLATION not in found
     assert found.count(Status.CORRECT) > 0.9 * len(found)
 

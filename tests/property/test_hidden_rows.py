@@ -44,7 +44,7 @@ def compare(seed: int, level: str) -> tuple[Status, Status]:
     tables = TABLES if seed % 2 else ("accounts",)
     log_hidden = hidden(log, tables)
     heuristics = COMBINATIONS[seed % len(COMBINATIONS)]
-    verdict = audit(log_hidden, library(), Options(level, heuristics=heuristics, timeout=60))
+    verdict = audit(log_hidden, library(), Options(level, heuristics=heuristics, timeout=600))
     shown = f"seed {seed} at {level}: {verdict}\n{write(log)}"
     if known.status is Status.CORRECT:
         assert verdict.status is not Status.VIOLATION, shown
@@ -90,7 +90,7 @@ def test_longer_runs_are_explained_by_guessed_rows_or_left_open(serial: bool) ->
     found: list[Status] = []
     for seed in range(1, 5):
         log = hidden(concurrent_log(seed, serial=serial, transactions=40), ("accounts",))
-        verdict = audit(log, library(), Options(None, timeout=60))
+        verdict = audit(log, library(), Options(None, timeout=600))
         assert verdict.status is not Status.VIOLATION, f"seed {seed}: {verdict}\n{write(log)}"
         found.append(verdict.status)
     assert Status.CORRECT in found, found

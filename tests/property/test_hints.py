@@ -29,6 +29,6 @@ def test_commits_visible_in_another_order_are_no_violation_at_length(seed: int, 
 
 def assert_correct(seed: int, level: str, serial: bool, transactions: int) -> None:
     log = concurrent_log(seed, serial=serial, transactions=transactions)
-    verdict = audit(log, library(), Options(level, timeout=120.0))
+    verdict = audit(log, library(), Options(level, timeout=600))
     told = f"{verdict.status.value} at {verdict.failing_transaction}: {verdict.explanation or verdict.reason}"
     assert verdict.status is Status.CORRECT, f"{told}\n{write(log)}"

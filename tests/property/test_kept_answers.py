@@ -21,7 +21,7 @@ SEEDS = range(6000, 6012)
 
 
 def _decided(log: Log, level: str) -> tuple[object, ...]:
-    verdict = audit(log, library(), Options(isolation(level), timeout=120.0))
+    verdict = audit(log, library(), Options(isolation(level), timeout=600))
     return verdict.status, verdict.verified_prefix, verdict.failing_transaction, verdict.core
 
 

@@ -145,7 +145,7 @@ def contended(level: str, count: int) -> Log:
 def test_a_contended_run_of_postgresql_is_put_in_order(level: str) -> None:
     log = grouped(contended(level, 200))
     schema = SqlLibrary(Dialect("postgres", collation="C"), log.header.schema)
-    assert audit(log, schema, Options(level, timeout=120.0)).status is Status.CORRECT
+    assert audit(log, schema, Options(level, timeout=600)).status is Status.CORRECT
 
 
 @pytest.mark.parametrize("level", ["serializable", "snapshot"])
@@ -163,7 +163,7 @@ def test_a_contended_run_whose_commit_times_are_wrong_goes_by_its_sessions(level
     told = (msgspec.structs.replace(one, commit=commits[one.id]) for one in grouped(log).transactions)
     hinted = Log(log.header, tuple(sorted(told, key=lambda one: one.commit or 0)), log.digest)
     schema = SqlLibrary(Dialect("postgres", collation="C"), log.header.schema)
-    assert audit(hinted, schema, Options(level, timeout=120.0)).status is Status.CORRECT
+    assert audit(hinted, schema, Options(level, timeout=600)).status is Status.CORRECT
 
 
 def test_a_file_that_is_nearly_in_order_is_put_right(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_where_nothing_is_known_to_have_committed_no_turns_are_followed(level: s
     unknown = [msgspec.structs.replace(one, status="unknown") for one in many]
     aborted = msgspec.structs.replace(ran("a1", "a", 7, total(-5)), status="aborted")
     log, schema = sums(*unknown, aborted)
-    assert audit(log, schema, Options(level, timeout=120.0)).status is not Status.CORRECT
+    assert audit(log, schema, Options(level, timeout=600)).status is not Status.CORRECT
 
 
 @pytest.mark.parametrize("apart", [1, 2, 3])

@@ -71,7 +71,7 @@ WRITES = (
 READS = ("SELECT id, holder FROM jobs", "SELECT count(*) FROM jobs WHERE holder IS NULL")
 POSTGRES = (" FOR UPDATE", " FOR UPDATE SKIP LOCKED", " FOR NO KEY UPDATE", " FOR SHARE", " FOR KEY SHARE NOWAIT")
 MYSQL = (" FOR UPDATE", " FOR UPDATE", " FOR UPDATE SKIP LOCKED", " LOCK IN SHARE MODE")
-FAST, SLOW = range(14), [range(start, start + 100) for start in range(100, 1100, 100)]
+FAST, SLOW = range(7), [range(7, 100), *(range(start, start + 100) for start in range(100, 1100, 100))]
 
 
 def library(dialect: str) -> SqlLibrary:
@@ -161,7 +161,7 @@ def compare(seeds: range, level: str) -> Counter[str]:
         except BudgetExceeded:
             told["too many"] += 1
             continue
-        verdict = audit(log, compiled, Options(name, timeout=60.0))
+        verdict = audit(log, compiled, Options(name, timeout=600))
         told[f"oracle {truth.status.value}, audit {verdict.status.value}"] += 1
         if Status.UNDECIDED in (truth.status, verdict.status):
             continue

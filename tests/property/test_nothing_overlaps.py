@@ -58,7 +58,7 @@ def serial_log(seed: int, folder: Path, *, transactions: int = 6, overlapping: b
 
 @pytest.mark.parametrize("overlapping", [False, True])
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 200), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 200), marks=pytest.mark.slow)], ids=str)
 def test_one_value_changed_in_a_serial_run(seeds: range, level: str, overlapping: bool, tmp_path: Path) -> None:
     named = 0
     for seed in seeds:

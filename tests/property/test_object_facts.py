@@ -48,7 +48,7 @@ def decided(kind: str, seeds: Iterable[int], *, distinct: bool) -> Counter[str]:
 @pytest.mark.parametrize("distinct", [False, True], ids=["few values", "distinct values"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_as_the_oracle_says(kind: str, distinct: bool) -> None:
-    counts = decided(kind, range(60_000, 60_012), distinct=distinct)
+    counts = decided(kind, range(60_000, 60_006), distinct=distinct)
     assert counts["correct"] > 0
 
 

@@ -106,7 +106,7 @@ def test_as_the_oracle_says_of_many(kind: str, first: int) -> None:
 def test_a_bank_of_unknown_balances() -> None:
     """Totals that differ refute it, whatever was there at first; nothing else is told of it here."""
     counts: Counter[str] = Counter()
-    for seed in range(40):
+    for seed in range(20):
         rng = random.Random(f"unknown bank {seed}")
         draft = _bank(rng)
         draft.header["initial"] = {"b": "unknown"}
@@ -117,4 +117,4 @@ def test_a_bank_of_unknown_balances() -> None:
             sql, library = library_for(expanded(log), "serializable")
             found = audit(sql, library, Options("serializable"), lambda phase, done, total: None)
             assert found.status is Status.VIOLATION, seed
-    assert counts["violation"] > 3 and counts["open"] > 10
+    assert counts["violation"] > 1 and counts["open"] > 5

@@ -15,7 +15,7 @@ LEVELS = {
     "sqlite": ("sqlite", "serializable"),
     "duckdb": ("duckdb", "snapshot"),
 }
-SECONDS = 20.0
+SECONDS = 600.0
 OPEN = 0.1
 """The part of audits that may be undecided: transactions with a part that is not modelled together."""
 

@@ -152,7 +152,7 @@ def test_the_budget_is_never_overrun_silently() -> None:
                 "snapshot", budget=50)  # fmt: skip
 
 
-SEEDS = 200
+SEEDS = 100
 
 
 @pytest.fixture(scope="module")

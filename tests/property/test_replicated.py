@@ -22,13 +22,17 @@ KEPT = {
 
 @pytest.mark.parametrize(
     ("seed", "count"),
-    [*((seed, 12) for seed in range(4)), *(pytest.param(n, 40, marks=pytest.mark.slow) for n in range(100, 110))],
+    [
+        *((seed, 12) for seed in range(2)),
+        *(pytest.param(seed, 12, marks=pytest.mark.slow) for seed in (2, 3)),
+        *(pytest.param(seed, 40, marks=pytest.mark.slow) for seed in range(100, 110)),
+    ],
 )
 @pytest.mark.parametrize("level", KEPT)
 def test_correct_at_the_level_that_was_kept(level: str, seed: int, count: int, tmp_path: Path) -> None:
     causal, conflicts = KEPT[level]
     log = replicated_log(seed, tmp_path, count=count, causal=causal, conflicts=conflicts)
-    verdict = audit(log, library_of(log), Options(level, timeout=120))
+    verdict = audit(log, library_of(log), Options(level, timeout=600))
     # long ones may take too long, but are never refuted
     assert verdict.status is not Status.VIOLATION, verdict.explanation
     assert verdict.status is Status.CORRECT or count > 12, verdict.reason

@@ -93,7 +93,7 @@ def test_without_faults_nothing_is_flagged(isolation: str, count: int, tmp_path:
         simulate(Mixed(seed=seed), path, isolation=isolation, seed=seed, transactions=30)
         log = read_log([path])
         for level in {isolation, strict.get(isolation, isolation)}:
-            verdict = audit(log, library_of(log), Options(level, timeout=60))
+            verdict = audit(log, library_of(log), Options(level, timeout=600))
             assert verdict.status is Status.CORRECT, f"seed {seed} at {level}: {verdict.explanation or verdict.reason}"
 
 
@@ -120,7 +120,7 @@ def test_other_workloads_run_on_it(tmp_path: Path) -> None:
     found = simulate(bank, path, isolation="serializable", seed=3, transactions=40)
     assert found.committed >= 40
     log = read_log([path])
-    assert audit(log, library_of(log), Options("strict-serializable", timeout=60)).status is Status.CORRECT
+    assert audit(log, library_of(log), Options("strict-serializable", timeout=600)).status is Status.CORRECT
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from troubadour.replay.checker import check
 from troubadour.replay.newest import NotPlain
 
 LOGS = Path(__file__).parents[2] / "logs"
-FAST, SLOW = range(97_000, 97_012), [range(start, start + 50) for start in range(98_000, 98_500, 50)]
+FAST, SLOW = range(97_000, 97_006), [range(start, start + 50) for start in range(98_000, 98_500, 50)]
 LEFT = ("error that is held against", "taken by BEGIN", "an order of sessions that the whole log tells")
 """What a stream leaves to others though it goes straight."""
 
@@ -131,7 +131,7 @@ def run(seeds: range, folder: Path) -> Counter[str]:
 
 
 def test_streams_and_logs_that_are_held_come_to_the_same(tmp_path: Path) -> None:
-    assert run(FAST, tmp_path)["general"] > 5
+    assert run(FAST, tmp_path)["general"] > 2
 
 
 @pytest.mark.slow

@@ -30,8 +30,8 @@ from tests.property.wider_statements import wider_sql
 Run = Callable[[MemoryView, Arguments], Outcome]
 
 FAST, SLOW = range(30, 40), range(30, 1000)
-WIDER, MANY_WIDER = range(15), range(120)
-CALLED, MANY_CALLED = range(8), range(60)
+WIDER, MANY_WIDER = range(8), range(120)
+CALLED, MANY_CALLED = range(5), range(60)
 """`make slow` has the second of each, and thousands."""
 
 

@@ -131,7 +131,7 @@ def compare(seeds: range, level: str) -> Counter[str]:
         except BudgetExceeded:
             told["too many"] += 1
             continue
-        verdict = audit(log, compiled, Options(level, timeout=60.0))
+        verdict = audit(log, compiled, Options(level, timeout=600))
         told[f"{truth.status.value} {verdict.status.value}"] += 1
         if truth.status is Status.UNDECIDED:
             continue

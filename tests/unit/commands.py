@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +60,36 @@ class Ended:
         found = json.loads(line)
         assert isinstance(found, dict)
         return found
+
+
+_MEASURED = """
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], check=False).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+sys.stderr.write(f"\\n{used.ru_utime + used.ru_stime} {used.ru_maxrss >> 10}")
+sys.exit(status)
+"""
+"""Runs a command and writes what it took as the last line of standard error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How a command ended, and what it took: processor seconds, in which nothing is that a machine does besides, and
+    the MiB of its largest process."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+    largest: int
+
+
+def measured(*command: str) -> Measured:
+    """Run a command, from a process of its own: servers that other tests ended count as children of this one."""
+    ended = subprocess.run([sys.executable, "-c", _MEASURED, *command], capture_output=True, text=True, check=False)
+    told, _, last = ended.stderr.rpartition("\n")
+    seconds, largest = last.split()
+    return Measured(ended.returncode, ended.stdout, told, float(seconds), int(largest))
 
 
 def refused(ended: Ended, word: str) -> None:

@@ -250,6 +250,7 @@ def test_advice_is_in_the_words_of_the_product(topic: str, dialect: str, dbms: s
     assert not [word for word in others if word in told]
 
 
+@pytest.mark.slow
 def test_commits_that_a_crash_lost_are_counted() -> None:
     """The server's own tables had 97 entries less than it had acknowledged."""
     log = read_log([LOGS.parent / "crashed" / "postgres-asynchronous-commit.jsonl.gz"])

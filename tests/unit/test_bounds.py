@@ -20,7 +20,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
-from tests.unit.commands import GOOD, HEADER, refused, write
+from tests.unit.commands import GOOD, HEADER, measured, refused, write
 from troubadour.cli.auditing.audit import Request
 from troubadour.formats import read_log, text
 from troubadour.model.bounds import OutOfTime
@@ -39,30 +39,11 @@ def log_of(folder: Path, *statements: str, dialect: str = "postgres", **header: 
     return write(folder, {**first, "schema": [SCHEMA], **header}, transaction)
 
 
-MEASURED = """
-import resource, subprocess, sys
-status = subprocess.run(sys.argv[1:], check=False).returncode
-sys.stderr.write(f"\\n{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10}")
-sys.exit(status)
-"""
-"""Runs a command and writes the MiB of its largest process as the last line of standard error. In a process of its own:
-servers that other tests ended count as children of this one."""
-
-
 def audit(*arguments: str) -> tuple[int, dict[str, Any], float, int]:
-    """Exit status, object, seconds and MiB of the largest process."""
-    begun = time.monotonic()
-    ended = subprocess.run(
-        [sys.executable, "-c", MEASURED, *MAIN, "audit", "--format", "json", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    seconds = time.monotonic() - begun
-    assert "Traceback" not in ended.stderr, ended.stderr
-    largest = int(ended.stderr.rpartition("\n")[2])
-    return ended.returncode, json.loads(ended.stdout) if ended.stdout else {}, seconds, largest
+    """Exit status, object, processor seconds and MiB of the largest process."""
+    ended = measured(*MAIN, "audit", "--format", "json", *arguments)
+    assert "Traceback" not in ended.err, ended.err
+    return ended.status, json.loads(ended.out) if ended.out else {}, ended.seconds, ended.largest
 
 
 ENDLESS = {
@@ -86,9 +67,7 @@ def test_the_time_limit_holds(name: str, tmp_path: Path) -> None:
     status, found, seconds, _ = audit("--timeout", "1", log_of(tmp_path, *statements, **header))
     assert (status, found["verdict"]) == (3, "undecided")
     assert "limit" in found["reason"] or "not modelled" in found["reason"]
-    assert found["seconds"] < 3
-    # with an interpreter that starts on a busy machine
-    assert seconds < 30
+    assert seconds < 1 + 3
 
 
 def test_the_memory_limit_holds(tmp_path: Path) -> None:
@@ -109,7 +88,7 @@ def test_less_memory_than_any_audit_needs(tmp_path: Path) -> None:
 def test_bounds_that_are_not_reached_change_nothing(tmp_path: Path) -> None:
     log = write(tmp_path, HEADER, GOOD)
     _, plain, _, _ = audit(log)
-    _, bounded, _, _ = audit("--timeout", "60", "--memory", "4096", log)
+    _, bounded, _, _ = audit("--timeout", "600", "--memory", "4096", log)
     assert {**plain, "seconds": 0} == {**bounded, "seconds": 0}
 
 
@@ -135,7 +114,7 @@ def test_an_interrupt_ends_both_processes() -> None:
             time.sleep(0.01)
         time.sleep(0.2)
         waiting.send_signal(signal.SIGINT)
-        assert waiting.wait(timeout=60) == 130
+        assert waiting.wait() == 130
         assert not os.path.exists(f"/proc/{found[0]}")
 
 
@@ -173,7 +152,7 @@ def test_a_line_without_end(tmp_path: Path) -> None:
         for _ in range(300):
             file.write(b" " * (1 << 20))
     for path in (str(bomb), "/dev/zero"):
-        ended = subprocess.run([*MAIN, "audit", path], capture_output=True, text=True, timeout=120, check=False)
+        ended = subprocess.run([*MAIN, "audit", path], capture_output=True, text=True, check=False)
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "a line of more than 256 MiB" in ended.stderr
 

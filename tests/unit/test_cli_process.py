@@ -25,7 +25,6 @@ def process(*arguments: str, stdin: bytes = b"", **options: Any) -> subprocess.C
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=120,
         **options,
     )
 
@@ -81,8 +80,7 @@ def test_an_interrupt_is_no_violation() -> None:
             waiting.stdin.fileno()
         ):  # once the audit has taken the header it waits for more
             time.sleep(0.01)
-        until = time.monotonic() + 60
-        while waiting.poll() is None and time.monotonic() < until:
+        while waiting.poll() is None:
             waiting.send_signal(signal.SIGINT)  # one that comes just before a read starts is seen after that read only
             try:
                 waiting.wait(timeout=5)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.patience import until
+from tests.servers import free_port
 from tests.unit.commands import GOOD, HEADER, balance, transaction, write
 from troubadour.gate.discover import find_logs
 from troubadour.gate.findings import Outcome
@@ -30,12 +30,6 @@ from troubadour.gate.cluster import Cluster, ClusterError, SentFile
 BAD = transaction(params=[1], result=balance("7.00"), id="t2")
 SCHEDULER = "from distributed.cli.dask_scheduler import main; main()"
 WORKER = "from distributed.cli.dask_worker import main; main()"
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 class Machines:
@@ -59,16 +53,14 @@ class Machines:
         return one
 
     def wait_for(self, workers: int) -> None:
-        until = time.monotonic() + 60
-        while True:
-            try:
-                with Cluster(self.address) as cluster:
-                    if cluster.threads >= workers:
-                        return
-            except ClusterError:
-                if time.monotonic() > until:
-                    raise
-            time.sleep(0.2)
+        until(lambda: self._threads() >= workers)
+
+    def _threads(self) -> int:
+        try:
+            with Cluster(self.address) as cluster:
+                return cluster.threads
+        except ClusterError:
+            return 0
 
     def end(self) -> None:
         for one in reversed(self.running):

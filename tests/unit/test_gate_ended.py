@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE, until
 from tests.unit.commands import GOOD, HEADER, write
 from troubadour.gate.children import Children
 
@@ -58,17 +58,13 @@ def test_no_audit_outlives_the_gate(tmp_path: Path, number: signal.Signals, stat
         write(tmp_path, HEADER, GOOD, name=f"{name}.jsonl")
     gate = subprocess.Popen([sys.executable, "-c", GATE, str(tmp_path)], stderr=subprocess.PIPE)
     try:
-        until = time.monotonic() + 60
-        while len(audits := sorted(tmp_path.glob("*.pid"))) < 2:
-            assert time.monotonic() < until
-            assert gate.poll() is None, gate.communicate()
-            time.sleep(0.02)
+        until(lambda: len(list(tmp_path.glob("*.pid"))) == 2 or gate.poll() is not None)
+        assert gate.poll() is None, gate.communicate()
+        audits = sorted(tmp_path.glob("*.pid"))
         os.kill(gate.pid, number)
-        _, said = gate.communicate(timeout=60)
+        _, said = gate.communicate(timeout=PATIENCE)
         assert gate.returncode == status, said
-        while any(lives(int(audit.stem)) for audit in audits):
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        until(lambda: not any(lives(int(audit.stem)) for audit in audits))
         assert sorted(tmp_path.glob("*.pid")) == audits
         assert b"Traceback" not in said
     finally:

@@ -8,7 +8,7 @@ import random
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ from troubadour.cli.main import cli
 from troubadour.formats.streaming.stream import Stream, Unresumable
 from troubadour.model.verdict import Verdict
 
-COMMAND = [sys.executable, "-c", "from troubadour.cli.main import main; main()", "audit", "--format", "json"]
+MAIN = "from troubadour.cli.main import main; main()"
+COMMAND = [sys.executable, "-c", MAIN, "audit", "--format", "json"]
 LEVEL = "postgres:repeatable-read"
 
 
@@ -94,66 +95,90 @@ def told(out: bytes | str) -> dict[str, Any]:
     return {**found, "seconds": 0}
 
 
-def kill(log: Path, moments: list[float]) -> None:
-    """End audits after such parts of the work as a kill does, and let them go on."""
+ENDED = f"""
+import os, signal, sys
+from troubadour.audit.streamed.state import Resumable
+part, size = float(sys.argv.pop(1)), int(sys.argv.pop(1))
+note = Resumable.note
+Resumable.__init__.__kwdefaults__["least"] = 0
+def noted(self, stream, *more):
+    note(self, stream, *more)
+    if stream.position().read >= part * size:
+        os.killpg(0, signal.SIGKILL)
+Resumable.note = noted
+{MAIN}
+"""
+"""The command, whose processes kill themselves once such a part of the log was judged and noted."""
+
+
+def killed_at(part: float, log: Path, arguments: list[str | Path]) -> None:
+    """Run the command on a log until it kills itself."""
+    command = [sys.executable, "-c", ENDED, str(part), str(log.stat().st_size), *arguments]
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, start_new_session=True, check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def going_on(log: Path) -> tuple[list[str | Path], Callable[[], None]]:
+    """The arguments of an audit that can be gone on with; and what looks whether it comes to what one comes to that
+    was not ended."""
     folder = log.parent
-    reference = subprocess.run(
-        [*COMMAND, log, "--isolation", LEVEL, "--witness", folder / "w"], capture_output=True, check=False
-    )
+    whole = ["audit", "--format", "json", log, "--isolation", LEVEL, "--witness", folder / "w"]
+    reference = subprocess.run([*COMMAND[:3], *whole], capture_output=True, check=False)
     assert reference.returncode == 0, reference.stderr
     witness = (folder / "w").read_bytes()
-    size, state = log.stat().st_size, folder / "state"
-    for moment in moments:
-        arguments = [*COMMAND, log, "--isolation", LEVEL, "--witness", folder / "w", "--resume", state]
-        first = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
-        while first.poll() is None:
-            if state.exists() and msgspec.json.decode(state.read_bytes(), type=State).position.read >= moment * size:
-                first.send_signal(signal.SIGKILL)
-                break
-            time.sleep(0.001)
-        first.wait()
-        if first.returncode == 0:
-            continue  # it was faster than this process could look
-        second = subprocess.run(arguments, capture_output=True, check=False)
+    arguments = [*whole, "--resume", folder / "state"]
+
+    def as_whole() -> None:
+        second = subprocess.run([*COMMAND[:3], *arguments], capture_output=True, check=False)
         assert (second.returncode, second.stderr) == (0, b"")
         assert told(second.stdout) == told(reference.stdout)
         assert (folder / "w").read_bytes() == witness
-        assert not state.exists()
+        assert not (folder / "state").exists()
+
+    return arguments, as_whole
 
 
 def test_it_goes_on_after_a_kill(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     large(log, 8_000)
-    kill(log, [0.3])
+    arguments, as_whole = going_on(log)
+    killed_at(0.3, log, arguments)
+    state = msgspec.json.decode((tmp_path / "state").read_bytes(), type=State)
+    assert 0.3 * log.stat().st_size <= state.position.read < log.stat().st_size
+    as_whole()
 
 
 @pytest.mark.slow
 def test_it_goes_on_after_many_kills(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     large(log, 60_000)
-    rng = random.Random(3)
-    kill(log, [rng.random() for _ in range(50)])
+    arguments, as_whole = going_on(log)
+    rng, killed = random.Random(3), 0
+    for _ in range(50):
+        running = subprocess.Popen([*COMMAND[:3], *arguments], stdout=subprocess.DEVNULL)
+        try:
+            running.wait(timeout=rng.random() * 3)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.wait()
+            killed += 1
+            as_whole()
+    assert killed
 
 
 def test_the_audit_at_the_end_of_watch_goes_on_after_a_kill(tmp_path: Path) -> None:
     log, noted = tmp_path / "log.jsonl", tmp_path / "state.audit"
-    large(log, 30_000)
+    large(log, 8_000)
     with log.open("a") as file:
-        print('{"kind": "end", "transactions": 30000}', file=file)
-    command = [*COMMAND[:-3], "watch", log, "--isolation", LEVEL, "--resume", tmp_path / "state"]
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    until = time.monotonic() + 120
-    while not noted.exists() and first.poll() is None and time.monotonic() < until:
-        time.sleep(0.001)
-    assert first.poll() is None
-    first.send_signal(signal.SIGKILL)
-    first.wait()
+        print('{"kind": "end", "transactions": 8000}', file=file)
+    arguments = ["watch", log, "--isolation", LEVEL, "--resume", tmp_path / "state"]
+    killed_at(0.5, log, arguments)
     position = msgspec.json.decode(noted.read_bytes(), type=State).position
     assert position.transactions > 0
-    second = subprocess.run(command, capture_output=True, check=False)
+    second = subprocess.run([*COMMAND[:3], *arguments], capture_output=True, check=False)
     assert (second.returncode, second.stderr) == (0, b"")
     last = json.loads(second.stdout.splitlines()[-1])
-    assert (last["verdict"], last["verified_prefix"]) == ("correct", 30_000)
+    assert (last["verdict"], last["verified_prefix"]) == ("correct", 8_000)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.jsonl", "state.d"]
 
 
@@ -306,7 +331,7 @@ def test_a_time_limit_leaves_what_can_be_gone_on_with(tmp_path: Path) -> None:
     log, state = tmp_path / "log.jsonl", tmp_path / "state"
     large(log, 8_000)
     arguments = [*COMMAND, log, "--isolation", LEVEL, "--resume", state]
-    for seconds in (1.2, 60):
+    for seconds in (1.2, 600):
         ended = subprocess.run([*arguments, "--timeout", str(seconds)], capture_output=True, check=False)
         if ended.returncode == 0:
             break

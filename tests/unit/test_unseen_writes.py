@@ -67,7 +67,7 @@ def test_an_unseen_write_is_read_anew(level: str, seen: int, status: Status, tmp
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in [HEADER, *rounds(ROUNDS, seen)]), encoding="utf-8")
     log = read_log([path])
-    verdict = audit(log, library_of(log), Options(level, timeout=120.0))
+    verdict = audit(log, library_of(log), Options(level, timeout=600))
     assert verdict.status is status, verdict.reason or verdict.explanation
 
 
@@ -96,7 +96,7 @@ def test_a_commit_that_was_missed_comes_behind_what_was_seen(
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in [header, *missed(ROUNDS, seen)]), encoding="utf-8")
     log = read_log([path])
-    verdict = audit(log, library_of(log), Options(level, timeout=120.0))
+    verdict = audit(log, library_of(log), Options(level, timeout=600))
     assert (verdict.status is Status.CORRECT) == correct, verdict.reason or verdict.explanation
 
 

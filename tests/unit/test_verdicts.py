@@ -33,7 +33,7 @@ def auditor() -> Iterator[Auditor]:
 
 JUDGED_BY_CASES = {"anomalies", "regress"}
 """Families whose every log `test_cases` audits at every level here."""
-LIGHT = 1.0
+LIGHT = 0.25
 """Seconds of work that a log here took at most when it was measured."""
 
 

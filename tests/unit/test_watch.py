@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests.patience import until
 from tests.property.timestamped_logs import KINDS, timestamped_log
 from tests.unit.test_timestamps import HEADER, one
-from tests.unit.watching import COMMAND, Json, Start, finished, started
+from tests.unit.watching import COMMAND, Json, Start, finished, is_noted, started
 from troubadour.audit.objects.decide import ObjectOptions, decide_objects, with_violations
 from troubadour.audit.objects.second import by_sql
 from troubadour.formats.entries import RawHeader, RawTransaction, read_header, read_transaction
@@ -52,10 +53,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def test_a_log_that_is_correct_though_it_comes_out_of_order() -> None:
-    status, told, _ = watched(text(*LINES))
-    assert status == 0
-    assert [one["kind"] for one in told[:-1]] == ["status", "flip", "status"]
-    assert (told[1]["transaction"], told[1]["wrong"], told[1]["final"]) == ("c", False, False)
+    status, told, _ = watched(text(*LINES), "--timeout", "600")
+    assert status == 0 and told[0]["kind"] == "status"
+    (flip,) = [one for one in told[:-1] if one["kind"] != "status"]
+    assert (flip["kind"], flip["transaction"], flip["wrong"], flip["final"]) == ("flip", "c", False, False)
     assert told[-2]["final"] is True and told[-2]["transactions"] == 4
     assert told[-1]["verdict"] == "correct" and told[-1]["engine"] == "timestamps"
 
@@ -160,12 +161,11 @@ def test_lines_come_by_requests(tmp_path: Path, start: Callable[..., Any]) -> No
     assert status == 0 and told[-1]["verdict"] == "correct" and told[-1]["transactions"]["total"] == 4
 
 
-@pytest.mark.parametrize("moment", [2.5])
-def test_a_run_that_was_killed_goes_on(tmp_path: Path, start: Callable[..., Any], moment: float) -> None:
+def test_a_run_that_was_killed_goes_on(tmp_path: Path, start: Callable[..., Any]) -> None:
     path, resume = tmp_path / "log.jsonl", tmp_path / "state"
     path.write_text(text(*LINES[:3]))
     first = start(str(path), "--resume", str(resume))
-    time.sleep(moment)
+    until(lambda: is_noted(resume))
     first.send_signal(signal.SIGKILL)
     first.wait()
     with path.open("a") as file:
@@ -326,10 +326,7 @@ def test_a_verdict_of_any_length_is_told(tmp_path: Path) -> None:
     audits = ByAudits(lambda: [log], ())
     audits.grown(1)
     told: list[Json] = []
-    until = time.monotonic() + 60
-    while not told and time.monotonic() < until:
-        told += audits.look()
-        time.sleep(0.05)
+    until(lambda: bool(told.extend(audits.look()) or told))
     audits.close()
     assert told and told[0]["kind"] == "violation" and told[0]["final"] is False
 
@@ -344,7 +341,7 @@ def _added(watching: ByTimestamps, line: Json) -> Iterator[Json]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_final_is_what_the_audit_lists(kind: str, level: str) -> None:
     compared = 0
-    for seed in range(90_000, 90_040):
+    for seed in range(90_000, 90_020):
         draft = timestamped_log(kind, seed, least=3, most=7)
         header, *lines = draft.entries()
         log = draft.read()
@@ -359,7 +356,7 @@ def test_what_is_final_is_what_the_audit_lists(kind: str, level: str) -> None:
         assert len(final) == (0 if listed is None else listed.count), f"{kind} {seed}"
         assert watching.ledger.count() == len(final)
         compared += 1
-    assert compared > 10
+    assert compared > 5
 
 
 def test_help_is_quick_about_it() -> None:

@@ -10,14 +10,15 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE, until
 from tests.unit.test_timestamps import HEADER, one
-from tests.unit.watching import Json, Start, finished, started
+from tests.unit.watching import Json, Start, finished, is_noted, started
 
 TIMED = {**HEADER, "isolation": "timestamp-snapshot"}
 LINES: list[Json] = [
@@ -51,7 +52,7 @@ def first(process: subprocess.Popen[str]) -> Json:
 
 
 def sent(port: int, request: bytes) -> bytes:
-    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
@@ -95,7 +96,7 @@ def test_a_packed_log_goes_on_where_it_was_killed(tmp_path: Path, start: Start) 
     path = tmp_path / "log.jsonl.gz"
     path.write_bytes(gzip.compress(text(*LINES[:3]).encode()))
     process = start(str(path), "--resume", "state")
-    _until(lambda: (tmp_path / "state").exists() and b'"offset":0' not in (tmp_path / "state").read_bytes())
+    until(lambda: is_noted(tmp_path / "state"))
     process.kill()
     process.wait()
     with path.open("ab") as file:
@@ -104,18 +105,11 @@ def test_a_packed_log_goes_on_where_it_was_killed(tmp_path: Path, start: Start) 
     assert status == 0 and told[-1]["transactions"]["total"] == 4
 
 
-def _until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def test_a_log_that_is_cut_and_written_on_without_a_header(tmp_path: Path, start: Start) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(text(*LINES[:4]))
     process = start(str(path), "--spill", "copy")
-    _until(lambda: (tmp_path / "copy" / "00000.jsonl").exists())
+    until(lambda: (tmp_path / "copy" / "00000.jsonl").exists())
     path.write_text(text(LINES[4], end(4)))
     status, told = finished(process)
     assert status == 0 and told[-1]["transactions"]["total"] == 4
@@ -125,7 +119,7 @@ def test_a_log_that_was_replaced_while_nothing_followed_it(tmp_path: Path, start
     path = tmp_path / "log.jsonl"
     path.write_text(text(*LINES[:3]))
     process = start(str(path), "--resume", "state")
-    _until(lambda: (tmp_path / "state").exists() and b'"offset":0' not in (tmp_path / "state").read_bytes())
+    until(lambda: is_noted(tmp_path / "state"))
     process.kill()
     process.wait()
     with path.open("a") as file:
@@ -154,12 +148,12 @@ def test_metrics_and_a_command_that_is_told(tmp_path: Path, start: Start) -> Non
             assert answer.headers["Content-Type"].startswith("text/plain")
             return str(answer.read().decode())
 
-    _until(lambda: "\ntroubadour_transactions_total 5\n" in metrics())
+    until(lambda: "\ntroubadour_transactions_total 5\n" in metrics())
     assert "\n# TYPE troubadour_violations gauge\ntroubadour_violations 1\n" in metrics()
     assert all(line.startswith(("#", "troubadour_")) for line in metrics().splitlines())
     with path.open("a") as file:
         file.write(text(end(5)))
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1 and "ended with status 3" in err
     lines = [json.loads(line) for line in told_to.read_text().splitlines()]
     assert [line.get("kind") for line in lines] == ["violation", None]
@@ -175,7 +169,7 @@ def test_a_message_about_the_log_names_it_and_its_line(tmp_path: Path, start: St
     header = {**TIMED, "isolation": "snapshot"}
     path.write_text(text(header, LINES[1]) + "\n" + text(*repeated, end(3)))
     process = start(str(path), stderr=subprocess.PIPE)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert f"{path}:5: transaction 'y': a repeated sno" in err
 
@@ -200,7 +194,7 @@ def killed(folder: Path, start: Start, moments: int, each: int, seed: int) -> No
         with path.open("a") as file:
             file.write(text(*lines[moment * each : (moment + 1) * each]))
         if rng.random() < 0.8:
-            _until(partial(_is_noted, folder / "state", path.stat().st_size))
+            until(partial(_is_noted, folder / "state", path.stat().st_size))
         time.sleep(rng.random() * 1.2)
         process.kill()
         process.wait()

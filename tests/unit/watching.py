@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE
+
 COMMAND = (sys.executable, "-c", "from troubadour.cli.main import main; main()")
 Json = dict[str, Any]
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -31,7 +33,12 @@ def started(folder: Path) -> Iterator[Start]:
         process.communicate()
 
 
-def finished(process: subprocess.Popen[str], seconds: float = 60) -> tuple[int, list[Json]]:
+def is_noted(state: Path) -> bool:
+    """Whether it is written down that some of the log was followed."""
+    return state.exists() and b'"offset":0' not in state.read_bytes()
+
+
+def finished(process: subprocess.Popen[str], seconds: float = PATIENCE) -> tuple[int, list[Json]]:
     """The exit status, and what was told, once it ends by itself."""
     out, _ = process.communicate(timeout=seconds)
     return process.returncode, [json.loads(line) for line in out.splitlines()]
