@@ -1,5 +1,6 @@
 """Unique indexes: keys over columns or expressions, of all rows or of some (PostgreSQL 11.6 to 11.8, SQLite
-partialindex and expridx). Does not know how keys are enforced.
+partialindex and expridx). Any other index refuses rows of which an expression of it cannot be computed. Does not know
+how keys are enforced.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sql_semantics.errors import SchemaError, Unreadable, Unsupported
+from sql_semantics.errors import SchemaError, SqlError, Unreadable, Unsupported
 from sql_semantics.frontend.definitions.definition import check_covered, named_in
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
@@ -23,10 +24,15 @@ from sql_semantics.ir.schema import Catalog, Table, Unique
 from sql_semantics.ir.walks.traverse import can_raise
 from sql_semantics.values.dialect import Dialect
 
+MAY_FAIL = "an index over an expression that may fail"
+_ABOUT_ORDER = (exp.Opclass, exp.Collate)
+"""What a column or an expression of an index stands under; it says how these are compared."""
+
 
 def indexed_table(tree: Node, tables: Mapping[str, Table], dialect: Dialect, *, lenient: bool = False) -> Table:
-    """The table that a CREATE INDEX is for, with the key that it adds; an index that is not unique adds none,
-    and the columns that it names are noted. `lenient`: a key that is not modelled makes the table loose."""
+    """The table that a CREATE INDEX is for, with the key that it adds; an index that is not unique adds none, and the
+    columns that it names are noted, and whether it may refuse rows. `lenient`: a key that is not modelled makes the
+    table loose."""
     try:
         return _indexed(tree, tables, dialect)
     except Unsupported as error:
@@ -47,13 +53,11 @@ def _indexed(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table
     params = index.args.get("params")
     if not tree.args.get("unique"):
         items = () if params is None else params.args.get("columns") or ()
-        return replace(table, indexes=(*table.indexes, named_in(items, dialect)))
+        loose = (*table.loose, MAY_FAIL) if params is not None and _may_fail(params, table, dialect) else table.loose
+        return replace(table, indexes=(*table.indexes, named_in(items, dialect)), loose=loose)
     only(params, "using", "columns", "where", "include")
     check_covered(params, dialect)
-    context = Context(Catalog({table.name: table}), dialect, Parameters.none())
-    scope = Scope()
-    scope.add(table.name, table, dialect)
-    binder = Binder(context, scope, "an index")
+    binder = _binder(table, dialect)
     parts: list[Expr] = []
     for item in params.args.get("columns") or ():
         only(item, "this", "desc", "nulls_first")
@@ -75,6 +79,28 @@ def _indexed(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table
     refuse_unmodelled(table.columns[place].type for place in plain)
     key = Unique(name, tuple(plain), parts=computed, where=where, constraint=False)
     return replace(table, keys=(*table.keys, key))
+
+
+def _binder(table: Table, dialect: Dialect) -> Binder:
+    scope = Scope()
+    scope.add(table.name, table, dialect)
+    return Binder(Context(Catalog({table.name: table}), dialect, Parameters.none()), scope, "an index")
+
+
+def _may_fail(params: Node, table: Table, dialect: Dialect) -> bool:
+    """Whether an expression of an index, or its condition, may raise an error for a row; what is not modelled may."""
+    if not dialect.rules.definitions.expression_indexes:
+        return False
+    binder = _binder(table, dialect)
+    nodes = [part.this if isinstance(part, exp.Ordered) else part for part in params.args.get("columns") or ()]
+    where = params.args.get("where")
+    try:
+        found = [_part(node.this if isinstance(node, _ABOUT_ORDER) else node, binder) for node in nodes]
+        if where is not None:
+            found.append(binder.condition(where.this))
+    except (Unsupported, SqlError):
+        return True
+    return any(map(can_raise, found))
 
 
 def _part(node: Node, binder: Binder) -> Expr:

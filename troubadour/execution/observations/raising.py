@@ -19,6 +19,7 @@ from sql_semantics.ir.expressions import (
     Function,
     InList,
     InQuery,
+    Invoke,
     IsNull,
     IsTruth,
     Like,
@@ -28,7 +29,9 @@ from sql_semantics.ir.expressions import (
     ScalarQuery,
     Subquery,
     Unary,
+    Variable,
 )
+from sql_semantics.ir.programs import Perform, Return
 from sql_semantics.ir.queries import (
     Aggregate,
     BaseTable,
@@ -37,6 +40,7 @@ from sql_semantics.ir.queries import (
     CommonTable,
     Derived,
     Frame,
+    Identified,
     Joined,
     OrderKey,
     OutputColumn,
@@ -50,10 +54,23 @@ from sql_semantics.ir.queries import (
     Values,
     Window,
     WorkingTable,
+    WrittenTable,
 )
 from sql_semantics.ir.schema import Catalog, Check, ForeignKey, SpelledKey, Table, TableColumn, Unique
-from sql_semantics.ir.statements import Conflict, Delete, Insert, JoinedWrite, Statement, Target, Update
-from sql_semantics.ir.walks.effects import fired_by, reached
+from sql_semantics.ir.statements import (
+    Conflict,
+    Delete,
+    If,
+    Insert,
+    JoinedWrite,
+    SetVariable,
+    Statement,
+    Target,
+    Together,
+    Update,
+    Write,
+)
+from sql_semantics.ir.walks.effects import executions, fired_by, reached, triggers_of
 from sql_semantics.ir.walks.traverse import can_raise
 from sql_semantics.run.writes.rows.constraints import may_clash
 from sql_semantics.values.functions import errors_of
@@ -66,8 +83,10 @@ _READING = (
     InQuery, Like, Quantified, RowLock, ScalarQuery, Series, SetOperation, Unary, Unnest, Values, Window, WorkingTable,
 )  # fmt: skip
 """What reads and computes, and calls nothing that the schema defines."""
-_WRITING = (Conflict, JoinedWrite, Target)
+_WRITING = (Conflict, Identified, JoinedWrite, Target, Together, WrittenTable)
 """What writes beside these; what is met twice there is an error of its own."""
+_RUNNING = (If, Invoke, Perform, Return, SetVariable, Variable)
+"""What routines are made of that computes no more than the expressions in it."""
 _QUIET_OPERATORS = frozenset({"=", "<>", "<", "<=", ">", ">=", "and", "or", "is_distinct", "is_not_distinct"})
 _QUIET_FUNCTIONS = frozenset({"coalesce", "nullif", "ifnull"})
 _OF_OTHER_ROWS = frozenset({"23503", "23505", "23P01"})
@@ -81,6 +100,11 @@ _KNOWN_OF_TABLES = frozenset({"name", "columns"})
 
 def may_raise(bound: Statement, catalog: Catalog, sqlstate: str) -> bool:
     """Whether the statement may, in some state, fail with a data error (classes 21, 22, 23) of this class."""
+    if sqlstate == _BY_ZERO:
+        return _may_divide(bound, catalog)
+    if sqlstate in _OF_OTHER_ROWS and (nodes := _executed(bound, catalog)) is not None and all(map(_is_plain, nodes)):
+        tables = (table for each in _catalogs(bound, catalog) for table in each.tables.values())
+        return may_clash(bound, catalog, sqlstate) or any(table.refusing for table in tables)
     reads = isinstance(bound, Query)
     if not (reads or isinstance(bound, Insert | Update | Delete | JoinedWrite)) or reached([bound], catalog):
         return True
@@ -91,22 +115,50 @@ def may_raise(bound: Statement, catalog: Catalog, sqlstate: str) -> bool:
     match sqlstate[:2]:
         case "21":
             return any(isinstance(node, Subquery) for node in nodes) or not all(map(_is_known, nodes))
-        case "22" if sqlstate == _BY_ZERO:
-            known = all(
-                isinstance(node, (*_SCHEMA, *_REFERENCES, *_WRITING)) or _is_known(node) for node in (*nodes, *stored)
-            )
-            return not known or any(map(_divides, (*nodes, *stored)))
         case "22":
             # CHECK constraints and generated columns are evaluated on the way
             quiet = all(isinstance(node, _SCHEMA) or _is_quiet(node) for node in stored)
             return not (quiet and all(map(_is_quiet, nodes)))
-        case "23" if sqlstate in _OF_OTHER_ROWS and all(isinstance(n, _WRITING) or _is_known(n) for n in nodes):
-            return may_clash(bound, catalog, sqlstate) or any(table.refusing for table in catalog.tables.values())
         case "23":
             return not all(map(_is_known, nodes)) or (
                 bool(stored) and any(map(_has_constraints, catalog.tables.values()))
             )
     return True
+
+
+def _may_divide(bound: Statement, catalog: Catalog) -> bool:
+    """Whether something is divided, or may be, in what is executed, or in the schema where rows are written."""
+    nodes = _executed(bound, catalog)
+    if nodes is None:
+        return True
+    if any(isinstance(part, Write) for part in executions(bound, catalog)):
+        for each in _catalogs(bound, catalog):
+            nodes += _nodes(tuple(each.tables.values()))
+    known = (*_SCHEMA, *_REFERENCES)
+    return any(_divides(node) or not (isinstance(node, known) or _is_plain(node)) for node in nodes)
+
+
+def _executed(bound: Statement, catalog: Catalog) -> list[object] | None:
+    """The nodes of the statement and of the routines that it calls; None where triggers may run."""
+    for part in executions(bound, catalog):
+        if any(fired_by(part, each) or triggers_of(part, each) for each in _catalogs(bound, catalog)):
+            return None
+    bodies = tuple(item for procedure in reached([bound], catalog) for item in procedure.body)
+    return [*_nodes(bound), *_nodes(bodies)]
+
+
+def _catalogs(bound: Statement, catalog: Catalog) -> list[Catalog]:
+    """The catalog, and those by which the routines are bound that the statement calls."""
+    found = {id(catalog): catalog}
+    for procedure in reached([bound], catalog):
+        if procedure.routine is not None:
+            found[id(procedure.routine.catalog)] = procedure.routine.catalog
+    return list(found.values())
+
+
+def _is_plain(node: object) -> bool:
+    """Whether the node reads, computes, writes or is a step of a routine, and does no more than its parts say."""
+    return isinstance(node, (*_WRITING, *_RUNNING)) or _is_known(node)
 
 
 def _nodes(value: object) -> Iterator[object]:
