@@ -63,10 +63,10 @@ class Cursor:
     parameters: tuple[Variable, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Record:
-    """A variable of several fields: the `shapes` that queries give a RECORD, each with slots of its own; `fixed` for a
-    row of a table or of a composite type, which has one, and is its `type` where that is modelled."""
+    """A variable of several fields, equal to itself alone: the `shapes` that queries give a RECORD, each with slots of
+    its own; `fixed` for a row of a table or of a composite type, which has one, and is its `type` where modelled."""
 
     name: str
     shapes: list[tuple[Variable, ...]] = field(default_factory=list)

@@ -21,9 +21,9 @@ Shape = tuple[Variable, ...]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The shapes that are certain, by the records' identities; `ended`: no way leads here."""
+    """The shapes that are certain; `ended`: no way leads here."""
 
-    shapes: Mapping[int, Shape] = field(default_factory=dict)
+    shapes: Mapping[Record, Shape] = field(default_factory=dict)
     ended: bool = False
 
 
@@ -32,17 +32,17 @@ class Flow:
     """The state where binding stands; `kept` are the shapes that may not change there."""
 
     state: State = field(default_factory=State)
-    kept: Mapping[int, Shape] = field(default_factory=dict)
+    kept: Mapping[Record, Shape] = field(default_factory=dict)
 
     def shape(self, record: Record) -> Shape | None:
         """The record's fields; None where its shape is not certain."""
-        return self.state.shapes.get(id(record))
+        return self.state.shapes.get(record)
 
     def take(self, record: Record, shape: Shape) -> None:
         """The record has this shape from here on. Raises Unsupported where it has to keep another one."""
-        if self.kept.get(id(record), shape) is not shape:
+        if self.kept.get(record, shape) is not shape:
             raise Unsupported(f"record {record.name} with another shape than before a loop or block")
-        self.state = replace(self.state, shapes={**self.state.shapes, id(record): shape})
+        self.state = replace(self.state, shapes={**self.state.shapes, record: shape})
 
     def end(self) -> None:
         """What follows in the text is not reached from here."""
