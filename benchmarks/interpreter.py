@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+import time
 import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,11 +66,12 @@ CASES = (
 
 
 def best(actions: Sequence[Callable[[], object]], number: int, rounds: int = 7) -> list[float]:
-    """Microseconds per call of each action, the best of `rounds` in turns, so that noise meets all alike."""
+    """Microseconds of the processor per call of each action, the best of `rounds` in turns: noise meets all alike."""
     times = [float("inf")] * len(actions)
     for _ in range(rounds):
         for index, action in enumerate(actions):
-            times[index] = min(times[index], timeit.timeit(action, number=number) / number * 1e6)
+            took = timeit.timeit(action, timer=time.process_time, number=number)
+            times[index] = min(times[index], took / number * 1e6)
     return times
 
 
