@@ -22,6 +22,8 @@ ROUTINES = (
     " $$",
     "CREATE FUNCTION set_v(w int) RETURNS int LANGUAGE plpgsql AS $$ DECLARE n int; BEGIN UPDATE users SET v = v + 1"
     " WHERE id = w RETURNING v INTO n; IF n > 3 THEN n := 3; END IF; RETURN n; END $$",
+    "CREATE FUNCTION sure(w int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF w > 1 THEN RAISE EXCEPTION 'x' USING"
+    " ERRCODE = 'unique_violation'; END IF; RETURN 1; END $$",
     "CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.v := 10 / NEW.v; RETURN NEW; END $$",
     "CREATE FUNCTION h() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
 )
@@ -45,6 +47,9 @@ DIVIDED, KEY = "22012", "23505"
         ("SELECT ratio(0)", DIVIDED, True),
         ("SELECT twice(0)", DIVIDED, True),
         ("SELECT told(2)", DIVIDED, True),
+        ("SELECT told(2)", KEY, False),
+        ("SELECT sure(2)", KEY, True),
+        ("SELECT sure(2)", DIVIDED, False),
         ("SELECT added(2)", DIVIDED, False),
         ("SELECT added(2)", KEY, True),
         ("SELECT set_v(2)", DIVIDED, False),
@@ -64,7 +69,7 @@ def test_what_is_executed(sql: str, state: str, expected: bool) -> None:
         ("CREATE TRIGGER x BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION g()", True),
         ("CREATE TRIGGER x BEFORE UPDATE ON users FOR EACH ROW WHEN (10 / NEW.v > 1) EXECUTE FUNCTION h()", True),
         ("ALTER TABLE users ADD CONSTRAINT c CHECK (10 / v > 1)", True),
-        ("ALTER TABLE users ADD COLUMN w INT GENERATED ALWAYS AS (10 / v) STORED", True),
+        ("ALTER TABLE users ADD COLUMN x INT GENERATED ALWAYS AS (10 / v) STORED", True),
     ],
 )
 @pytest.mark.parametrize("sql", ["UPDATE users SET v = 0", "SELECT set_v(1)"])

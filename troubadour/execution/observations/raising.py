@@ -31,7 +31,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.programs import Perform, Return
+from sql_semantics.ir.programs import Perform, Raise, Return
 from sql_semantics.ir.queries import (
     Aggregate,
     BaseTable,
@@ -85,8 +85,8 @@ _READING = (
 """What reads and computes, and calls nothing that the schema defines."""
 _WRITING = (Conflict, Identified, JoinedWrite, Target, Together, WrittenTable)
 """What writes beside these; what is met twice there is an error of its own."""
-_RUNNING = (If, Invoke, Perform, Return, SetVariable, Variable)
-"""What routines are made of that computes no more than the expressions in it."""
+_RUNNING = (If, Invoke, Perform, Raise, Return, SetVariable, Variable)
+"""What routines are made of that computes no more than the expressions in it, and raises no more than it says."""
 _QUIET_OPERATORS = frozenset({"=", "<>", "<", "<=", ">", ">=", "and", "or", "is_distinct", "is_not_distinct"})
 _QUIET_FUNCTIONS = frozenset({"coalesce", "nullif", "ifnull"})
 _OF_OTHER_ROWS = frozenset({"23503", "23505", "23P01"})
@@ -104,7 +104,8 @@ def may_raise(bound: Statement, catalog: Catalog, sqlstate: str) -> bool:
         return _may_divide(bound, catalog)
     if sqlstate in _OF_OTHER_ROWS and (nodes := _executed(bound, catalog)) is not None and all(map(_is_plain, nodes)):
         tables = (table for each in _catalogs(bound, catalog) for table in each.tables.values())
-        return may_clash(bound, catalog, sqlstate) or any(table.refusing for table in tables)
+        refuses = may_clash(bound, catalog, sqlstate) or any(table.refusing for table in tables)
+        return refuses or any(isinstance(node, Raise) and node.sqlstate == sqlstate for node in nodes)
     reads = isinstance(bound, Query)
     if not (reads or isinstance(bound, Insert | Update | Delete | JoinedWrite)) or reached([bound], catalog):
         return True
@@ -208,6 +209,8 @@ def _divides(node: object) -> bool:
             return op in _DIVISIONS
         case Function(name):
             return _BY_ZERO in errors_of(name)
+        case Raise(state):
+            return state == _BY_ZERO
     return False
 
 
