@@ -635,6 +635,7 @@ RUNNING = RunRules(
     counts_dangling=False,
     reindexes_rows=False,
     failure_ends="statement",
+    calls_are_transactions=False,
     undoes_statements=True,
     undoing_classes=frozenset({"40", "53", "58"}),
     untold_states=frozenset({"2200H", "22021", "22P05", "25001", "25006", "42501"}),

@@ -319,6 +319,7 @@ MYSQL = Rules(
     ),
     running=replace(
         RUNNING,
+        calls_are_transactions=True,
         evaluates_unasked="constants",
         skips_behind_null=True,
         comparisons_stop_at_null=True,

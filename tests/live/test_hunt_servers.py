@@ -119,6 +119,29 @@ def test_a_definition_beside_a_run_is_explained(engine: Engine, tmp_path: Path) 
     assert judge(tmp_path / "log.jsonl", 30).status == "correct"
 
 
+def test_what_a_call_has_done_before_it_fails_is_explained(engine: Engine, tmp_path: Path) -> None:
+    """Outside a transaction MariaDB commits it; PostgreSQL undoes the whole CALL."""
+    mariadb = engine.dialect == "mysql"
+    body = "UPDATE ta SET v = 7 WHERE k = a; INSERT INTO tb VALUES (a); END"
+    head, tail = ("", "") if mariadb else (" LANGUAGE plpgsql AS $$", " $$")
+    columns = [ColumnSpec("k", "int", "int"), ColumnSpec("v", "int", "int")]
+    keyed = TableSpec("tb", [ColumnSpec("k", "int", "int", True, " PRIMARY KEY")], key=True, rows=[(1,)])
+    texts = ("CALL pa(1)", "SELECT v FROM ta", "CALL pa(2)", "SELECT k FROM tb")
+    for level in engine.levels:
+        case = Case(
+            level,
+            (TableSpec("ta", columns, rows=[(1, 1)]), keyed),
+            (f"CREATE PROCEDURE pa(a int){head} BEGIN {body}{tail}",),
+            tuple(Step(0, n, ALONE, piece(text)) for n, text in enumerate(texts)),
+        )
+        ran = run(engine, case)
+        assert [line["status"] for line in ran.lines[:2]] == ["committed" if mariadb else "aborted", "committed"]
+        assert ran.lines[1]["statements"][0]["result"]["rows"] == [[7 if mariadb else 1]]
+        ran.write(tmp_path / "log.jsonl")
+        judged = judge(tmp_path / "log.jsonl", 30)
+        assert judged.status == ("undecided" if mariadb else "correct"), judged.said
+
+
 def test_a_cancelled_wait_and_a_kill_are_explained(engine: Engine, tmp_path: Path) -> None:
     plain = two_writers(engine)
     cancel, vanish, kill = (Step(session, 10 + n, role, piece(role)) for n, (session, role) in enumerate(

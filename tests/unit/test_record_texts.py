@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troubadour.record.statements.texts import Verb, read_text
+from troubadour.record.statements.texts import Verb, end_of_failed, read_text
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,11 @@ def test_levels_and_calls() -> None:
         "withdraw",
         "lower",
     }
+
+
+@pytest.mark.parametrize(
+    ("word", "dialect", "end"),
+    [("CALL", "mysql", "committed"), ("CALL", "postgres", "aborted"), ("INSERT", "mysql", "aborted")],
+)
+def test_what_became_of_a_statement_that_failed_by_itself(word: str, dialect: str, end: str) -> None:
+    assert end_of_failed(word, dialect) == end

@@ -19,6 +19,7 @@ from troubadour.hunt.case import ALONE, BEGIN, CANCEL, END, KILL, STATEMENT, VAN
 from troubadour.hunt.engines.protocol import Answer, Connection, Database, Engine, EngineDied, EngineError, Level
 from troubadour.hunt.generate.definitions import is_routine
 from troubadour.hunt.generate.schemas import TableSpec, sql_literal
+from troubadour.record.statements.texts import end_of_failed
 
 GLANCE = 0.002
 """Seconds after which a statement without an answer may be waiting: the engine is asked."""
@@ -217,7 +218,9 @@ class Running:
         if answer.lost:
             raise EngineDied(answer.message)
         if step.role == ALONE:
-            self._finish(session, "committed" if answer.error is None else "aborted", answer.returned)
+            word = str(step.text).split(None, 1)[0].upper()
+            end = "committed" if answer.error is None else end_of_failed(word, self.engine.dialect)
+            self._finish(session, end, answer.returned)
         elif answer.error is not None and self._ends(answer.error):
             session.over = step.transaction
             self._finish_by(session, "ROLLBACK")

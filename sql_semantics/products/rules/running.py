@@ -174,6 +174,10 @@ class RunRules:
     # Transactions.
     failure_ends: Literal["until_rollback_to", "transaction", "statement"]
     """What a failed statement undoes: all until ROLLBACK TO, all, or itself."""
+    calls_are_transactions: bool
+    """Whether, outside a transaction, each statement of a routine that is called is one by itself, so that those before
+    one that fails are committed (MySQL 8.0 manual, 15.3.1)."""
+
     undoes_statements: bool
     """Whether a CALL that fails keeps what its statements did before."""
     undoing_classes: frozenset[str]

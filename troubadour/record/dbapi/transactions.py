@@ -15,7 +15,7 @@ from troubadour.record.drivers.detection import Driver
 from troubadour.record.errors import NotRecorded, Unwritable
 from troubadour.record.statements.lexing import TEXT, name_of, tokens
 from troubadour.record.statements.secrets import administers
-from troubadour.record.statements.texts import Text, Verb, read_text
+from troubadour.record.statements.texts import Text, Verb, end_of_failed, read_text
 
 ENDING = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK")
 """First words of what commits an open transaction in MySQL."""
@@ -92,7 +92,8 @@ class Recording:
         try:
             answered = send()
         except BaseException as error:
-            self._failed_statement(transcript, entry, alone, invoked, error, administers(sql))
+            end = end_of_failed(word, self.driver.dialect) if alone else None
+            self._failed_statement(transcript, entry, end, invoked, error, administers(sql))
             raise
         returned = monotonic_ns()
         observed = answered.fields(word, self.driver.value)
@@ -156,8 +157,10 @@ class Recording:
         return self.tape.begin(invoked, level or next_level, next_read_only if read_only is None else read_only)
 
     def _failed_statement(
-        self, transcript: Transcript, entry: bytes, alone: bool, invoked: int, error: BaseException, secret: bool
+        self, transcript: Transcript, entry: bytes, end: str | None, invoked: int, error: BaseException, secret: bool
     ) -> None:
+        """`end`: what became of one that is a transaction by itself; None for another."""
+        alone = end is not None
         try:
             state = self.driver.sqlstate(self.connection, error)
         except BaseException as refusal:
@@ -180,9 +183,9 @@ class Recording:
             return
         message = "" if secret else " ".join(str(error).split())[:300]
         observed = b',"error":' + encode({"sqlstate": state, "message": message})
-        if alone:
+        if end is not None:
             transcript.observe(len(transcript) - 1, observed, returned)
-            self.tape.end("aborted", None, returned)
+            self.tape.end(end, None, returned)
             return
         transcript.add(entry, invoked, returned, observed)
         if self.driver.ends(error) or not self.is_open():

@@ -12,6 +12,7 @@ import re
 from enum import Enum, auto
 from functools import lru_cache
 
+from sql_semantics.products import PRODUCTS
 from sql_semantics.records import dataclass, replace
 from troubadour.record.statements.catalogs import (
     AFTER_TABLES,
@@ -343,3 +344,9 @@ def _read_only(rest: str) -> bool | None:
     if "READ ONLY" in rest:
         return True
     return False if "READ WRITE" in rest else None
+
+
+def end_of_failed(word: str, dialect: str) -> str:
+    """What became of a statement that was a transaction by itself and failed, by its first word."""
+    parts = word == "CALL" and PRODUCTS[dialect].running.calls_are_transactions
+    return "committed" if parts else "aborted"

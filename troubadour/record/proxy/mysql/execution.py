@@ -21,7 +21,7 @@ from troubadour.record.proxy.mysql.texts import DIALECT
 from troubadour.record.settings import differing, mysql_settings
 from troubadour.record.statements.lexing import name_of, tokens
 from troubadour.record.statements.secrets import masked
-from troubadour.record.statements.texts import Verb
+from troubadour.record.statements.texts import Verb, end_of_failed
 
 IN_TRANSACTION, AUTOCOMMIT = 1, 2
 FOUND_ROWS = 2
@@ -210,7 +210,9 @@ class Execution:
             return
         self._opened(times[0])
         transactions.add(_told(piece, made), *times, b"," + fields({"error": told}))
-        if error.code == DEADLOCK or (current is None and status & AUTOCOMMIT):
+        if current is None and status & AUTOCOMMIT:
+            transactions.end(end_of_failed(piece.text.word, DIALECT), None, times[1])
+        elif error.code == DEADLOCK:
             transactions.end("aborted", None, times[1])
 
     def unanswered(self, piece: Piece, made: Made, invoked: int, status: int) -> None:
