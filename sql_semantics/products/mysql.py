@@ -319,7 +319,6 @@ MYSQL = Rules(
     ),
     running=replace(
         RUNNING,
-        calls_are_transactions=True,
         evaluates_unasked="constants",
         skips_behind_null=True,
         comparisons_stop_at_null=True,
@@ -351,6 +350,7 @@ MYSQL = Rules(
         restrict_state="23000",
         checks_references="by_row",
         writes_by_row=True,
+        calls_are_transactions=True,
         undoing_classes=frozenset({"40"}),
         untold_states=frozenset({"25006", "42000"}),
         text_mistakes=frozenset({"21", "22", "23", "42", "HY"}),

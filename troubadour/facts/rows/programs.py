@@ -161,6 +161,7 @@ class RowPrograms:
             self._add(program, statement)
         # what it may have left itself it reads first
         blind = program.changes | program.adds
+        program.adds |= {s.part.table for s in program.steps if s.part.table in blind and s.part.does is Does.INSERTS}
         program.steps = [step for step in program.steps if step.part.table not in blind]
         return program
 
