@@ -90,7 +90,7 @@ class Orders:
         return order if kind < 0.55 else look if kind < 0.9 else drop
 
 
-@pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+@pytest.mark.parametrize("isolation", [pytest.param("snapshot", marks=pytest.mark.slow), "serializable"])
 def test_numbered_rows_are_correct_at_their_level(
     postgres_dsn: str, database_schema: str, tmp_path: Path, isolation: str
 ) -> None:

@@ -148,7 +148,7 @@ def test_a_contended_run_of_postgresql_is_put_in_order(level: str) -> None:
     assert audit(log, schema, Options(level, timeout=600)).status is Status.CORRECT
 
 
-@pytest.mark.parametrize("level", ["serializable", "snapshot"])
+@pytest.mark.parametrize("level", ["serializable", pytest.param("snapshot", marks=pytest.mark.slow)])
 def test_a_contended_run_whose_commit_times_are_wrong_goes_by_its_sessions(level: str) -> None:
     """Each commit is told to be up to 20 places earlier or later, without changing the turns of a session."""
     log, random = contended(level, 80), Random(3)
