@@ -405,6 +405,7 @@ def case_of(*steps: tuple[int, str]) -> Case:
 INDEX = (0, "CREATE INDEX i0 ON ta (k)")
 REPLACED = (INDEX, (0, "INSERT OR REPLACE INTO ta VALUES (1)"))
 UPSERT = (INDEX, (0, "INSERT INTO ta VALUES (1) ON CONFLICT (k) DO UPDATE SET c = 2"))
+LOST = (INDEX, (0, "UPDATE ta SET d = 'x'"), (1, "UPDATE ta SET k = 2"), (0, "SELECT k, d FROM ta"))
 JOINED = "SELECT t1.k FROM ta AS t1 FULL JOIN tb AS t2 ON t1.k = t2.k"
 INDEXED = (
     (0, "SELECT k FROM tb"), (1, "DELETE FROM tb WHERE k = 1"), (0, "SELECT COUNT(*) FROM tb WHERE k BETWEEN 0 AND 2"),
@@ -439,6 +440,12 @@ AGAIN = ((0, "SAVEPOINT p1"), (0, "SELECT k FROM ta"), (1, "INSERT INTO ta VALUE
         ("DuckDB 2.0.0", ((0, "SELECT k FROM ta LIMIT 1"),), "observed 2 rows, expected 1 row", "violation", None),
         ("DuckDB 2.0.1", ((0, "SELECT k FROM ta LEFT JOIN tb USING (k) LIMIT 1"),), "observed 3 rows, expected 1 row",
          "violation", "drops a LIMIT"),
+        ("DuckDB 2.0.1", LOST, "observed (1, 5, 'a'), expected (1, 5, 'x')", "violation", "loses an UPDATE"),
+        ("DuckDB 2.0.1", LOST[1:], "observed (1, 5, 'a'), expected (1, 5, 'x')", "violation", None),
+        ("Turso 0.8.3", ((0, "SELECT COUNT(k) FROM ta LIMIT 0"),), "observed 1 row, expected 0 rows", "violation",
+         "LIMIT 0"),
+        ("Turso 0.8.3", ((0, "SELECT COUNT(k) FROM ta LIMIT 1"),), "observed 1 row, expected 0 rows", "violation",
+         None),
         ("DuckDB 0.9.2", REPLACED, "observed 1, expected 2", "violation", "leaves columns"),
         ("DuckDB 0.9.2", (REPLACED[0], (0, "INSERT OR REPLACE INTO tb VALUES (1)")), "observed 1, expected 2",
          "violation", None),
