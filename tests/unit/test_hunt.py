@@ -23,6 +23,7 @@ from troubadour.cli.hunt import hunt
 from troubadour.formats import read_log
 from troubadour.hunt import campaign, findings
 from troubadour.hunt.case import ALONE, KILL, VANISH, Case, Step
+from troubadour.hunt.derived import contradiction
 from troubadour.hunt.engines import choose, embedded
 from troubadour.hunt.engines.embedded import Embedded
 from troubadour.hunt.engines.protocol import Answer, Database, EngineError, Level
@@ -35,6 +36,7 @@ from troubadour.hunt.generate.pieces import piece
 from troubadour.hunt.generate.schemas import ColumnSpec, TableSpec
 from troubadour.hunt.generate.seldom import Seldom, seldom_from
 from troubadour.hunt.judge import judge
+from troubadour.hunt.libraries import Libraries
 from troubadour.hunt.schedule import NotMade, run
 from troubadour.hunt.shrink import shrink
 from troubadour.record.servers.embedded import _bring_up
@@ -240,6 +242,25 @@ def test_a_commit_that_is_lost_is_a_violation(sqlite: Embedded, tmp_path: Path) 
     del ran.lines[-1]["statements"][0]["result"]["rows"][0]
     ran.write(path)
     assert judge(path, 30).status == "violation"
+
+
+def test_what_is_derived_of_the_rows_of_a_right_log_is_held_to_it(
+    sqlite: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = TableSpec("ta", [ColumnSpec("k", "int", "int", True, " PRIMARY KEY")], key=True)
+    texts = ("INSERT INTO ta (k) VALUES (1)", "SELECT k FROM ta", "INSERT INTO ta (k) VALUES (2)")
+    steps = tuple(Step(0, number, ALONE, piece(text)) for number, text in enumerate(texts))
+    ran, path = run(sqlite, Case("serializable", (table,), (), steps)), tmp_path / "log.jsonl"
+    ran.write(path)
+    log = read_log([path])
+    assert contradiction(log, Libraries().of(log)) is None and judge(path, 30).status == "correct"
+    monkeypatch.setattr("troubadour.hunt.judge.contradiction", lambda log, library: "rows contradict each other")
+    assert (judge(path, 30).status, judge(path, 30).said) == ("fault", "rows contradict each other")
+    assert judge(path, 30, "snapshot").status == "correct"
+    ran.lines[1]["statements"][0]["result"]["rows"] = [[7]]
+    ran.write(path)
+    wrong = read_log([path])
+    assert contradiction(wrong, Libraries().of(wrong)) == "rows of a right log contradict each other\nt1, statement 1"
 
 
 def test_a_definition_that_is_refused_is_no_run(sqlite: Embedded) -> None:

@@ -12,6 +12,7 @@ from sql_semantics.errors import SqlSemanticsError
 from sql_semantics.records import dataclass, field
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
+from troubadour.hunt.derived import contradiction
 from troubadour.hunt.libraries import Libraries
 from troubadour.model.log import LogError
 from troubadour.model.verdict import Status, Verdict
@@ -44,10 +45,14 @@ def judge(
     try:
         found = read_log([log])
         options = Options(level, timeout=timeout, accounts=named)
-        verdict = audit(found, (libraries or Libraries()).of(found), options)
+        library = (libraries or Libraries()).of(found)
+        verdict = audit(found, library, options)
+        wrong = contradiction(found, library) if verdict.status is Status.CORRECT and level is None else None
     except (LogError, SqlSemanticsError, *FAULTS) as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         return Judged("fault", f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {error}")
+    if wrong is not None:
+        return Judged("fault", wrong, verdict=verdict)
     coverage = verdict.coverage
     unjudged = {item.construct: item.statements for item in coverage.unjudged} if coverage is not None else {}
     return Judged(
