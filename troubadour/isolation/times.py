@@ -66,18 +66,21 @@ def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collecti
     sent = end.invoked if end is not None and end.invoked is not None else _sent_after(transaction)
     answered = end.returned if end is not None and end.returned is not None else transaction.returned
     happened = transaction.status == "committed"
-    later = [time for time in (end.invoked if end else None, answered, transaction.returned) if time is not None]
-    bound = min(later, default=None)
+    bound = min((time for time in (answered, transaction.returned) if time is not None), default=None)
+    following = end.invoked if end is not None else None
     got: list[int | None] = []
     for statement in reversed(statements):
         if statement.outcome_unknown and not happened:
             got.append(None)
             continue
-        if statement.returned is not None and (bound is None or statement.returned < bound):
-            bound = statement.returned
-        got.append(bound)
-        if statement.invoked is not None and (bound is None or statement.invoked < bound):
-            bound = statement.invoked
+        if statement.returned is not None:
+            # its own answer, and not when the next one was sent: a pipeline sends that before
+            bound = statement.returned if bound is None else min(bound, statement.returned)
+            got.append(bound)
+        else:
+            got.append(min((time for time in (bound, following) if time is not None), default=None))
+        if statement.invoked is not None:
+            following = statement.invoked if following is None else min(following, statement.invoked)
     got.reverse()
     put = tuple(_put(transaction))
     last = max((n for n, s in enumerate(statements) if s.error is None and not s.outcome_unknown), default=None)
@@ -103,11 +106,13 @@ def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collecti
 
 def _put(transaction: Transaction) -> Iterator[int | None]:
     """For each statement, the latest time known to lie before it was sent, or that time itself."""
-    latest = transaction.invoked
+    latest = answered = transaction.invoked
     for statement in transaction.statements:
-        latest = max((time for time in (latest, statement.invoked) if time is not None), default=None)
-        yield latest
-        latest = max((time for time in (latest, statement.returned) if time is not None), default=None)
+        if statement.invoked is not None:
+            # a pipeline sends it before the one before it is answered
+            latest = answered = statement.invoked if latest is None else max(latest, statement.invoked)
+        yield answered
+        answered = max((time for time in (answered, statement.returned) if time is not None), default=None)
 
 
 def _sent_after(transaction: Transaction) -> int | None:

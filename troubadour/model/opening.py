@@ -60,11 +60,11 @@ def opening(transaction: Transaction, dialect: str, tables: Collection[str]) -> 
 
 def taken_by(transaction: Transaction, got: Sequence[int | None], certain: int | None) -> int | None:
     """By then the snapshot was taken: statement n was answered by `got[n]`, and statement `certain` takes it if there
-    is none. Where BEGIN took it, that was over when BEGIN was answered, and as the first statement was sent."""
+    is none. Where BEGIN took it, that was over when BEGIN was answered, else as the first statement was sent."""
     if taken_by_begin(transaction):
         sent = transaction.statements[0].invoked if transaction.statements else None
         known = [time for time in (transaction.begin.returned if transaction.begin else None, sent) if time is not None]
-        return min(known, default=got[0] if got else None)
+        return next(iter(known), got[0] if got else None)
     return None if certain is None else got[certain]
 
 

@@ -103,33 +103,42 @@ def _sent(transaction: Transaction) -> int | None:
 
 
 def _put(transaction: Transaction) -> tuple[int | None, ...]:
-    """Since when each statement can have been sent: its own time, else the latest known time before it."""
-    bound = transaction.invoked
+    """Since when each statement can have been sent: its own time, else the latest known time before it. One that was
+    sent in a pipeline may stand before the answer to the one before it."""
+    sent, answered = transaction.invoked, None
     put: list[int | None] = []
     for statement in transaction.statements:
-        if statement.invoked is not None:
-            bound = statement.invoked if bound is None else max(bound, statement.invoked)
-        put.append(bound)
-        if statement.returned is not None:
-            bound = statement.returned if bound is None else max(bound, statement.returned)
+        if statement.invoked is None:
+            put.append(_latest(sent, answered))
+        else:
+            sent = _latest(sent, statement.invoked)
+            put.append(sent)
+        answered = _latest(answered, statement.returned)
     return tuple(put)
 
 
+def _latest(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other if one is None else max(one, other)
+
+
+def _earliest(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other if one is None else min(one, other)
+
+
 def answers_by(transaction: Transaction) -> tuple[int | None, ...]:
-    """By when each statement was answered: its own time, else the earliest known time after it."""
+    """By when each statement was answered: its own time, else the earliest known time after it. The next one may have
+    been sent before that answer, in a pipeline."""
     end = transaction.end
-    after = [end.invoked, end.returned, transaction.returned] if end is not None else [transaction.returned]
-    bound = min((time for time in after if time is not None), default=None)
+    answered = _earliest(transaction.returned, None if end is None else end.returned)
+    sent = None if end is None else end.invoked
     got: list[int | None] = []
     for statement in reversed(transaction.statements):
         if statement.outcome_unknown and transaction.status == "unknown":
             got.append(None)  # no answer came, then or later
             continue
-        if statement.returned is not None:
-            bound = statement.returned if bound is None else min(bound, statement.returned)
-        got.append(bound)
-        if statement.invoked is not None:
-            bound = statement.invoked if bound is None else min(bound, statement.invoked)
+        answered = _earliest(answered, statement.returned)
+        got.append(answered if statement.returned is not None else _earliest(answered, sent))
+        sent = _earliest(sent, statement.invoked)
     return tuple(reversed(got))
 
 
