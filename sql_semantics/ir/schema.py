@@ -15,7 +15,7 @@ from sql_semantics.ir.reach import Hidden, Reach
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.statements import Procedure
 from sql_semantics.records import dataclass, field, replace
-from sql_semantics.values.types import SqlType
+from sql_semantics.values.types import Kind, SqlType
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class TableColumn:
     generated: Expr | None = None
     unread: str = ""
     on_update: Free | None = None
+
+    @property
+    def refuses_null(self) -> bool:
+        """Whether a row with NULL there is refused; it is not known of a column whose every value is taken for NULL."""
+        return self.not_null and self.type.kind is not Kind.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

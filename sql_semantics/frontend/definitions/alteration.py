@@ -375,6 +375,8 @@ def _altered_column(done: Altered, action: Node, tables: dict[str, Table], diale
     if action.args.get("dtype") is not None:
         return _of_another_type(done, place, action, tables, dialect)
     if allow_null is not None:
+        if column.type.kind is Kind.UNKNOWN:
+            raise Unsupported(column.unread)
         column = replace(column, not_null=not allow_null)
     elif action.args.get("drop"):
         column = replace(column, default=None, unread="")

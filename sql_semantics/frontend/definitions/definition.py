@@ -334,7 +334,7 @@ def add_column(definition: Definition, node: Node, *also: str) -> None:
     definition.columns.append(column)
     if domain is not None:
         _add_domain(definition, place, domain, node.this)
-    constraints = node.args.get("constraints") or []
+    constraints = [part for given in node.args.get("constraints") or [] for part in _parted(given)]
     if dialect.rules.definitions.table_collations:
         try:
             constraints = _collated(definition, place, constraints)
@@ -349,6 +349,25 @@ def add_column(definition: Definition, node: Node, *also: str) -> None:
                     raise
             else:
                 _leave_open(definition, place, error)
+    kinds = [constraint.args.get("kind") for constraint in constraints]
+    if any(isinstance(kind, exp.NotNullColumnConstraint) and not kind.args.get("allow_null") for kind in kinds):
+        column = definition.columns[place]
+        if column.type.kind is Kind.UNKNOWN:  # which of its values are NULL is not known
+            definition.columns[place] = replace(column, not_null=True)
+            definition.loose.append(column.unread)
+
+
+def _parted(constraint: Node) -> list[Node]:
+    """``DEFAULT 'x' COLLATE c`` as two constraints: what the parser takes for an expression is one of each, as no
+    product takes an operator in a default without parentheses."""
+    kind = constraint.args.get("kind")
+    if not isinstance(kind, exp.DefaultColumnConstraint) or not isinstance(kind.this, exp.Collate):
+        return [constraint]
+    default, collation = kind.this.this, kind.this.expression
+    return [
+        exp.ColumnConstraint(this=constraint.args.get("this"), kind=exp.DefaultColumnConstraint(this=default.copy())),
+        exp.ColumnConstraint(kind=exp.CollateColumnConstraint(this=collation.copy())),
+    ]
 
 
 def _collated(definition: Definition, place: int, constraints: Sequence[Node]) -> list[Node]:

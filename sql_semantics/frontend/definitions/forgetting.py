@@ -48,7 +48,8 @@ class Forgotten:
         keys = tuple(key for key in table.keys if reasons.keys().isdisjoint(key.columns))
         checks = tuple(check for check in table.checks if reasons.keys().isdisjoint(_read(check.condition)))
         loose = table.loose
-        if len(keys) < len(table.keys) or len(checks) < len(table.checks):
+        required = any(table.columns[place].not_null for place in reasons)
+        if required or len(keys) < len(table.keys) or len(checks) < len(table.checks):
             loose = (*loose, *reasons.values())
         return replace(table, columns=tuple(columns), keys=keys, checks=checks, loose=tuple(dict.fromkeys(loose)))
 

@@ -86,6 +86,8 @@ def derived(expr: Expr, dialect: Dialect) -> Derived:
             return _IMPLICIT, ""
         case Variable() | Invoke():
             return _IMPLICIT, _UNKNOWN if of_literals(dialect) else ""
+        case Cast(operand) if operand.type.kind is Kind.JSON:
+            return _IMPLICIT, _UNKNOWN  # that of the texts of which it was made
         case Cast(operand):
             found = derived(operand, dialect)
             return literal if found[0] == _NONE else found

@@ -34,7 +34,7 @@ def given_default(column: TableColumn, context: Context, *, otherwise: str | Non
     if column.unread and column.type.kind is not Kind.UNKNOWN:
         raise UnmodelledValue(column.unread, column.name)
     state = context.dialect.rules.writes.missing_default_error
-    if column.default is None and column.not_null and column.generated is None and state is not None:
+    if column.default is None and column.refuses_null and column.generated is None and state is not None:
         if column.type.kind is Kind.OPAQUE:
             raise UnmodelledValue(str(column.type), column.name)  # an ENUM has its first label
         family = column.type.family

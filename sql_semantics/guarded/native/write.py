@@ -77,7 +77,7 @@ def _compile_constraints(table: Table, dialect: Dialect) -> Constraints:
     required = [
         (i, Failure(null_state, f"null value in column {column.name!r} of {table.name!r}", False))
         for i, column in enumerate(table.columns)
-        if column.not_null
+        if column.refuses_null
     ]
     checks = [
         (

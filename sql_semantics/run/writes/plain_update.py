@@ -41,7 +41,7 @@ def compile_plain_update(
     emitter.dialect = dialect.in_write("value")
     values = "".join(f"{emitter.value(expr)}, " for expr in new)
     emitter.dialect = dialect
-    required = {place for place, column in enumerate(table.columns) if column.not_null}
+    required = {place for place, column in enumerate(table.columns) if column.refuses_null}
     emitter.row = "new"
     tests = [f"new[{place}] is None" for place in sorted(required | set(open_key_columns(table, dialect)))]
     tests += [f"({emitter.value(check.condition)}) is False" for check in table.checks]

@@ -45,7 +45,7 @@ def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
     false CHECK (23514); MariaDB: 23000."""
     rules = dialect.rules.running
     complete = compile_generated(table, dialect)
-    required = [(i, column.name) for i, column in enumerate(table.columns) if column.not_null]
+    required = [(i, column.name) for i, column in enumerate(table.columns) if column.refuses_null]
     instants = {i for i, column in enumerate(table.columns) if column.type.kind is Kind.TIMESTAMPTZ}
     stamped = instants if rules.stamps_nulls else set[int]()
     first = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks if check.first]
