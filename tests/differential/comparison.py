@@ -57,6 +57,8 @@ def as_stored(value: Any, type_: SqlType) -> Any:
         return struct.unpack("f", struct.pack("f", value))[0]  # drivers print 32 bits in few digits
     if isinstance(value, str) and isinstance(type_.family, EnumFamily):
         return type_.family.given(value)
+    if type_.kind is Kind.UNKNOWN:
+        return None  # as every value of such a column
     if type_.kind is Kind.OPAQUE and value is not None:
         return opaque(value, type_.name, spelled=False)
     return value

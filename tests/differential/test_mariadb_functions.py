@@ -66,6 +66,7 @@ FOUND = (
     "SELECT (a + a) = ROW(1, 1) FROM p",
     "SELECT (nothing + a) = ROW(1, 1) FROM p",
     "SELECT locate('a', ROW(1, 1), 1)",
+    "SELECT timestampdiff(second, date '2020-01-01', date '2020-01-02')",
     "SELECT NULL % 12, mod(12.0, NULL), NULL + 1, 1.5 * NULL, NULL / 0, 7 DIV NULL, a + NULL FROM p",
     "SELECT NULL + 1 UNION SELECT 2",
     "SELECT count(*), sum(a + NULL), avg(NULL * 2) FROM p WHERE a * NULL IS NULL",

@@ -44,6 +44,7 @@ STATEMENTS = (
     "SELECT json_array(), json_object(), json_array(f, date '2020-01-01', time '10:00:00', concat(b, 'z')) FROM j",
     "SELECT json_set(a, '$.z', b), json_set(a, '$.a', NULL), json_insert(a, '$.c', c) FROM j WHERE id = 1",
     "SELECT json_set('bad', '$.x', 1), json_set(NULL, '$.a', 1), json_set('{}', NULL, 1), json_merge(NULL, '1')",
+    "SELECT json_merge('1', NULL), json_merge_preserve('1', NULL, '2'), json_remove(NULL, '$.a')",
     "SELECT concat(json_extract(a, '$.a'), 'x'), length(json_extract(a, '$')) FROM j",
     "UPDATE j SET a = json_set(a, '$.n', id), b = json_value(a, '$.n') WHERE id = 1",
     "INSERT INTO j (id, a) SELECT 8, json_array(id, b) FROM j WHERE id = 2",
@@ -51,6 +52,8 @@ STATEMENTS = (
     "SELECT json_object('a')",
 )
 LEFT_OUT = (
+    "json_merge_patch(NULL, '[1]')",
+    "json_merge_patch('{}', b, '[1]') FROM j",
     "json_object('x', x) FROM (SELECT a = 1 AS x FROM j) AS t",
     "json_object('x', coalesce(a, b)) FROM j",
     "json_object('x', max(c)) FROM j",

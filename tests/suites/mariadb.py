@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sql_semantics.errors import SqlSemanticsError, Unsupported
+from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.frontend import read_schema
 from sql_semantics.frontend.probes import probe_of
 from sql_semantics.ir.schema import Catalog
@@ -104,6 +105,7 @@ class Script:
                 return
         self._beside.watched = [n for n in self._beside.catalog.tables if re.search(rf"\b{re.escape(n)}\b", sql)]
         try:
+            self._refuse_left_out(sql)
             step = self._beside.step(sql)
         except (UnicodeError, ValueError, OverflowError):
             self.report.refused["an answer that the driver does not read"] += 1
@@ -129,6 +131,13 @@ class Script:
         else:
             self.report.same += 1
             self.report.errors += step.error
+
+    def _refuse_left_out(self, sql: str) -> None:
+        """A statement of which a value is not modelled tells no count: MySQL's is that of changed rows."""
+        with suppress(SqlError):
+            library = self._beside.library
+            if library is not None and (left_out := library.program(sql).left_out):
+                raise Unsupported(left_out[0])
 
     def _is_probe(self, sql: str) -> bool:
         try:

@@ -289,7 +289,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
         return own
     if name not in rules(dialect) and name not in _BOUND_BY_NAME:
         raise unsupported(node)
-    if any(not rule.variadic and rule.slots_for(len(arguments)) for rule in rules(dialect).get(name, ())):
+    fixed = (rule for rule in rules(dialect).get(name, ()) if not rule.variadic and name not in _BOUND_BY_NAME)
+    if any(rule.slots_for(len(arguments)) for rule in fixed):
         refuse_row(binder, arguments)
     if own_rules.interval_is_syntax:
         found = _with_unit(name, arguments, binder)

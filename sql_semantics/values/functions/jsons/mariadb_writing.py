@@ -188,8 +188,12 @@ def _without(text: str, step: str | int) -> str:
 def _merged(call: Call) -> Implementation:
     join = _patched if call.name == "json_merge_patch" else _joined
 
-    def apply(first: str, *others: str) -> str | None:
-        texts = (first, *others)
+    def apply(*given: str | None) -> str | None:
+        texts = [text for text in given if text is not None]
+        if len(texts) < len(given):
+            if call.name == "json_merge_patch":  # which goes on behind a NULL
+                raise Unsupported("json_merge_patch() of NULL")
+            return None
         if not all(is_whole(text, call.name) for text in texts):
             return None  # what comes behind is not read
         found, *more = (spaced(text.strip(" \t\r\n")) for text in texts)
@@ -244,7 +248,7 @@ MARIADB: Table = {
     "json_array_append": (Rule((*exactly(TEXT), _PART), JSON, _appended, variadic=True, strict=False),),
     "json_remove": (Rule(exactly(TEXT, TEXT), JSON, _removed, variadic=True),),
     **{
-        name: (Rule(exactly(TEXT, TEXT), JSON, _merged, variadic=True),)
+        name: (Rule(exactly(TEXT, TEXT), JSON, _merged, variadic=True, strict=False),)
         for name in ("json_merge", "json_merge_preserve", "json_merge_patch")
     },
 }
