@@ -57,7 +57,15 @@ def _two_keys(seed: int, level: str) -> tuple[Log, SqlLibrary] | None:
     return (two_keys.random_log(seed, dialect), two_keys.library(dialect)) if dialect in two_keys.UPSERTS else None
 
 
-MAKERS: dict[str, Maker] = {"statements": _random, "writes": _writing, "wider": _wider, "two keys": _two_keys}
+def _subqueries(seed: int, level: str) -> tuple[Log, SqlLibrary] | None:
+    dialect = LEVELS[level].dialect or ("mysql", "postgres")[seed % 2]
+    if dialect not in two_keys.UPSERTS:
+        return None
+    return two_keys.random_log(seed, dialect, subqueries=True), two_keys.library(dialect)
+
+
+MAKERS: dict[str, Maker] = {"statements": _random, "writes": _writing, "wider": _wider}
+MAKERS |= {"two keys": _two_keys, "subqueries": _subqueries}
 
 
 def faults(log: Log, compiled: SqlLibrary, level: str) -> tuple[str | None, str]:

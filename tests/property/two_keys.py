@@ -1,7 +1,7 @@
-"""Random logs of upserts into a table with two keys, of which one is given anew by each INSERT, or nearly so.
+"""Random logs of a table with two keys: upserts, each of which gives one of them anew, or nearly so; and subqueries.
 
-Transactions run on random states, constraints on later ones; then a count is changed now and then. Does not know how a
-log is judged.
+Transactions run on random states, constraints on later ones; then an answer is changed now and then. Does not know how
+a log is judged.
 """
 
 from __future__ import annotations
@@ -44,6 +44,22 @@ OTHERS = (
     "SELECT n FROM k WHERE a = {a}",
     "SELECT count(*), sum(n) FROM k",
 )
+SUBQUERIES = {
+    "mysql": ("UPDATE k SET n = n + 1 WHERE id = (SELECT id FROM (SELECT MIN(id) AS id FROM k WHERE n < 20) z)",),
+    "postgres": (
+        "UPDATE k SET n = n + 1 WHERE id = (SELECT MIN(id) FROM k WHERE n < 20) RETURNING id, n",
+        "UPDATE k SET n = n + 1 WHERE id = (SELECT id FROM k ORDER BY n LIMIT 1) RETURNING id, n",
+        "DELETE FROM k WHERE id = (SELECT MAX(id) FROM k) RETURNING id",
+        "UPDATE k SET n = n + 2 WHERE id IN (SELECT id FROM k WHERE a >= {a}) RETURNING n, id",
+    ),
+}
+QUERIES = (
+    "SELECT a, n FROM k WHERE n > (SELECT AVG(n) FROM k)",
+    "SELECT a, n FROM k WHERE a <> {a} AND n >= (SELECT MIN(n) FROM k WHERE a <> {b})",
+    "SELECT x.a, y.n FROM k x JOIN k y ON x.a = y.a WHERE y.n > 9 AND x.a <> {a}",
+    "SELECT COUNT(*) FROM k x WHERE NOT EXISTS (SELECT 1 FROM k y WHERE y.n = x.n + 1 AND y.a = {a})",
+    "UPDATE k SET n = n - 1 WHERE a <> {a}",
+)
 MOVING = ("UPDATE k SET id = {b} WHERE a = {a}",)
 
 
@@ -67,13 +83,24 @@ class _Later:
         return self._rng.randint(state, self._newest)
 
 
-def random_log(seed: int, dialect: str) -> Log:
+def _changed(rng: random.Random, shown: ObservedRows) -> ObservedRows:
+    """An answer whose last number is one off in one row."""
+    rows = list(shown.rows)
+    place = rng.randrange(len(rows))
+    *first, last = rows[place]
+    rows[place] = (*first, last + 1 if isinstance(last, int) else last)
+    return ObservedRows(shown.columns, rows)
+
+
+def random_log(seed: int, dialect: str, *, subqueries: bool = False) -> Log:
     """A log of three to five transactions."""
     rng = random.Random(seed)
     compiled = library(dialect)
     header = Header(dialect, SCHEMA, initial=INITIAL, settings={"collation": COLLATIONS[dialect]})
     store = Store(compiled, initial_state(Log(header, [], "empty"), compiled))
     texts = [*UPSERTS[dialect], *UPSERTS[dialect], *OTHERS, *(MOVING if seed % 8 == 0 else ())]
+    if subqueries:
+        texts = [*SUBQUERIES[dialect], *QUERIES, *QUERIES, *OTHERS]
     again = 0.3 if seed % 3 == 0 else 0.0
     given = 10
     transactions: list[Transaction] = []
@@ -82,7 +109,7 @@ def random_log(seed: int, dialect: str) -> Log:
         view = WitnessView(store, number, state, statements=_Later(rng, store.newest))
         statements: list[Statement] = []
         try:
-            for index in range(rng.randint(1, 2)):
+            for index in range(rng.randint(1, 3 if subqueries else 2)):
                 sql = rng.choice(texts)
                 while "{id}" in sql:
                     given += 1
@@ -92,6 +119,8 @@ def random_log(seed: int, dialect: str) -> Log:
                 view.statement(index)
                 outcome = compiled.program(sql).run(view, ())
                 rows = tuple(ObservedRows(tuple("x" for _ in r.types), tuple(cut(r, None))) for r in outcome.results)
+                if rows and rows[0].rows and rng.random() < 0.08:
+                    rows = (_changed(rng, rows[0]),)
                 affected = outcome.affected
                 if affected is not None and rng.random() < 0.12:
                     affected = max(0, affected + rng.choice((-1, 1)))

@@ -181,3 +181,60 @@ def test_one_that_another_row_has_is_in_the_way(tmp_path: Path, others: list[Sen
     transactions: list[list[Sent]] = [[(MYSQL_UPSERT, [2, 1, 1, 9], 2)], *([one] for one in others)]
     transactions.append([(READ, [], shown)])
     assert not refuted(tmp_path / "log.jsonl", "mysql:read-committed", transactions)
+
+
+SET = "UPDATE seats SET price = price + $1 WHERE id = $2"
+
+
+@pytest.mark.parametrize(("seen", "wrong"), [([5, 7], False), ([6, 6], False), ([5, 6], True), ([6, 7], True)])
+def test_rows_are_of_one_moment_where_none_of_them_tells_which(tmp_path: Path, seen: list[int], wrong: bool) -> None:
+    up_and_up = [(SET, [1, 1], 1), (SET, [1, 2], 1)]
+    down_and_up = [(SET, [-1, 1], 1), (SET, [1, 2], 1)]
+    reader = [(READ, [], [[1, seen[0]], [2, seen[1]]])]
+    rows = ((1, 1, 1, 5), (2, 1, 2, 5))
+    assert refuted(tmp_path / "log.jsonl", "serializable", [up_and_up, down_and_up, reader], rows) is wrong
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("last", "wrong"), [(6, False), (7, True)])
+def test_a_write_changes_the_rows_that_it_shows(tmp_path: Path, level: str, last: int, wrong: bool) -> None:
+    rows = [(number, 1, number, 5) for number in range(1, 13)]
+    first = "SELECT id FROM seats WHERE flight = $1 ORDER BY price, id LIMIT 1"
+    claim = f"UPDATE seats SET price = price + 1 WHERE id = ({first}) RETURNING id, price"
+    claims = [[(claim, [1], [[number, 6]])] for number, *_ in rows]
+    shown = [[number, 6] for number in range(1, 12)] + [[12, last]]
+    assert refuted(tmp_path / "log.jsonl", level, [*claims, [(READ, [], shown)]], rows) is wrong
+
+
+@pytest.mark.parametrize(("shown", "wrong"), [([[2, 9]], False), ([[1, 7], [2, 9]], True)])
+@pytest.mark.parametrize("own", [False, True])
+def test_rows_that_a_query_cannot_see_do_not_matter(
+    tmp_path: Path, shown: list[list[int]], wrong: bool, own: bool
+) -> None:
+    rows = [(1, 1, 1, 7), *((number, 2, number, 5) for number in range(10, 20))]
+    rows += [] if own else [(2, 1, 2, 9)]
+    others = [[(SET, [1, number], 1)] for number in range(10, 20)]
+    mean = "SELECT AVG(price) FROM seats WHERE flight = $1"
+    query = f"SELECT seat, price FROM seats WHERE flight = $1 AND price >= ({mean}) ORDER BY seat"
+    reader = [(INSERT, [2, 1, 2, 9], 1)] if own else []
+    assert refuted(tmp_path / "log.jsonl", "serializable", [*others, [*reader, (query, [1], shown)]], rows) is wrong
+
+
+@pytest.mark.parametrize(("affected", "wrong"), [(1, False), (2, True)])
+@pytest.mark.parametrize("where", ["id = (SELECT MAX(id) FROM seats)", "$1 = id", "flight = 1 AND seat = 1"])
+def test_one_row_at_most_has_a_key(tmp_path: Path, where: str, affected: int, wrong: bool) -> None:
+    write = [(f"UPDATE seats SET price = 1 WHERE {where}", [1] if "$1" in where else [], affected)]
+    assert refuted(tmp_path / "log.jsonl", "serializable", [write], ((1, 1, 1, 5),)) is wrong
+
+
+def test_a_row_of_its_own_may_stand_beside_one_of_its_snapshot(tmp_path: Path) -> None:
+    # which another transaction has deleted since
+    delete = "DELETE FROM seats WHERE flight = $1 AND seat = $2"
+    writer = [(INSERT, [2, 1, 1, 9], 1), (delete, [1, 1], 2)]
+    assert not refuted(tmp_path / "log.jsonl", "snapshot", [writer, [(delete, [1, 1], 1)]], ((1, 1, 1, 5),))
+
+
+def test_a_row_that_was_inserted_is_there_whatever_else_its_transaction_changed(tmp_path: Path) -> None:
+    joined = "UPDATE seats SET price = price + days.sold FROM days WHERE days.day = seats.id"
+    writer = [(INSERT, [3, 1, 3, 9], 1), (joined, [], 0)]
+    assert not refuted(tmp_path / "log.jsonl", "serializable", [writer, [(READ, [], [[1, 5], [3, 9]])]])

@@ -149,9 +149,8 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
     def name(item: int) -> str:
         return repr(problem.transaction(item).id)
 
-    rows = ", ".join(_place(problem, place) for place in conflict.rows[:3])
-    if len(conflict.rows) > 3:
-        rows += f" and {len(conflict.rows) - 3} more"
+    more = f" and {len(conflict.rows) - 3} more" if len(conflict.rows) > 3 else ""
+    rows = ", ".join(_place(problem, place) for place in conflict.rows[:3]) + more
     if conflict.reader is None:
         return f"{rows}: in no order of the transactions that write it does each one get its own answers"
     item, statement = conflict.reader
@@ -163,7 +162,8 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
     if not conflict.rows:
         return f"{place}: {conflict.says or 'on the rows as they were then, in whatever order, it has another answer'}"
     if excess is None:
-        return f"{place}: {left or f'no version of {rows} gives its answer'}"
+        alone = f"no version of {rows} gives its answer"
+        return f"{place}: {left or (alone if len(conflict.rows) == 1 else f'{rows} were so at no one moment')}"
     if excess.kind is None:
         return f"{place}: no versions of {rows} add up to its answer"
     kind = _row(excess.kind) if isinstance(excess.kind, tuple) else str(excess.kind)

@@ -1,7 +1,8 @@
-"""Answers that no rows give: one group shown twice, an equal row of a DISTINCT query twice, rows out of their order.
+"""Answers that no rows give: one group shown twice, an equal row of a DISTINCT query twice, rows out of their order,
+several rows changed that have one key.
 
-What the answer of one query says of itself, whatever the tables hold and whatever the order. Does not know which rows
-there are.
+What the answer of one statement says of itself, whatever the tables hold and whatever the order. Does not know which
+rows there are.
 """
 
 from __future__ import annotations
@@ -11,8 +12,14 @@ from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 
-from sql_semantics.ir.expressions import Column
+from sql_semantics.ir.expressions import Binary, Cast, Column, Expr, Invoke, Outer
 from sql_semantics.ir.queries import Select, order_expression
+from sql_semantics.ir.schema import Table
+from sql_semantics.ir.statements import Delete, Update
+from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.ir.walks.traverse import columns_read, conjuncts, has_free
+from sql_semantics.library import Program
+from sql_semantics.values.types import INTEGER_KINDS
 from troubadour.execution.prepared import PreparedStatement
 
 Answered = Sequence[object]
@@ -42,6 +49,42 @@ def contradicts_itself(statement: PreparedStatement) -> str | None:
         return "it shows a row twice that it may show once"
     if not query.locking and not _is_in_order(query, rows):
         return "its rows are not in the order that it asks for"
+    return None
+
+
+def changes_too_many(statement: PreparedStatement) -> str | None:
+    """What is wrong with the count of a write whose transaction wrote nothing to the table before: rows of its own it
+    may meet beside those that its view has."""
+    program, affected = statement.program, statement.statement.affected
+    if program is None or affected is None or affected < 2:
+        return None
+    if not program.remember("changes one key", lambda: _asks_for_one_key(program)):
+        return None
+    return f"it changes {affected} rows, and one at most has the key that it asks for"
+
+
+def _asks_for_one_key(program: Program) -> bool:
+    statement = program.statement
+    if not isinstance(statement, Update | Delete):
+        return False
+    table = program.catalog.tables[statement.table]
+    given = {column for part in conjuncts(statement.where) if (column := _given(part, table)) is not None}
+    return any(key.plain and given.issuperset(key.columns) for key in table.keys)
+
+
+def _given(condition: Expr, table: Table) -> int | None:
+    """The column of a whole number that a condition sets equal to one value, the same for every row."""
+    if not isinstance(condition, Binary) or condition.op != "=":
+        return None
+    for side, other in ((condition.left, condition.right), (condition.right, condition.left)):
+        while isinstance(side, Cast) and side.type.kind in INTEGER_KINDS:
+            side = side.operand
+        if not isinstance(side, Column) or table.columns[side.index].type.kind not in INTEGER_KINDS:
+            continue
+        parts = list(walk_parts(other))
+        if columns_read(other) or has_free(other) or any(isinstance(part, Outer | Invoke) for part in parts):
+            continue
+        return side.index
     return None
 
 

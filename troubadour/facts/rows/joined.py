@@ -50,7 +50,8 @@ def sides_of(statement: Select, keys: Mapping[str, tuple[int, ...]]) -> tuple[Si
     return tuple(side for side in found if side is not None)
 
 
-def _is_of(expression: Expr, source: Source) -> bool:
+def is_of(expression: Expr, source: Source) -> bool:
+    """Whether an expression reads no other source's columns."""
     return all(source.offset <= place < source.offset + source.width for place in columns_read(expression))
 
 
@@ -68,17 +69,17 @@ def _shown(statement: Select) -> list[Column | None]:
 
 def _left(statement: Select, left: Source, right: Source, table: str, key: Sequence[int]) -> Side | None:
     shown = _shown(statement)
-    columns = tuple(n for n, column in enumerate(shown) if column is not None and _is_of(column, left))
+    columns = tuple(n for n, column in enumerate(shown) if column is not None and is_of(column, left))
     grouped = statement.groups is not None
     if not columns or (statement.aggregates and not grouped):
         return None
-    if grouped and any(not isinstance(one, Column) or not _is_of(one, left) for one in statement.groups or ()):
+    if grouped and any(not isinstance(one, Column) or not is_of(one, left) for one in statement.groups or ()):
         return None
     known = {column.index for n in columns if (column := shown[n]) is not None}
     if not set(key) <= known:
         return None
     parts = conjuncts(statement.where)
-    own = tuple(part for part in parts if _is_of(part, left))
+    own = tuple(part for part in parts if is_of(part, left))
     maybe = right.kind != "left" or len(own) < len(parts) or statement.having is not None
     outputs = tuple(OutputColumn(f"shown {n}", column) for n in columns if (column := shown[n]) is not None)
     query = replace(
@@ -92,18 +93,18 @@ def _right(statement: Select, left: Source, right: Source, table: str, key: Sequ
     """Of groups that are the left rows, joined by their key: how many right rows refer to each."""
     if not statement.groups or right.on is None or len(key) != 1 or statement.where is not None:
         return None
-    if any(not isinstance(one, Column) or not _is_of(one, left) for one in statement.groups):
+    if any(not isinstance(one, Column) or not is_of(one, left) for one in statement.groups):
         return None
     reference: Column | None = None
     own: list[Expr] = []
     for part in conjuncts(right.on):
-        if _is_of(part, right):
-            own.append(_moved(part, right.offset))
+        if is_of(part, right):
+            own.append(moved(part, right.offset))
             continue
         match part:
             case Binary("=", Column() as one, Column() as other) if reference is None:
-                one, other = (one, other) if _is_of(one, left) else (other, one)
-                if one.index != left.offset + key[0] or not _is_of(other, right):
+                one, other = (one, other) if is_of(one, left) else (other, one)
+                if one.index != left.offset + key[0] or not is_of(other, right):
                     return None
                 reference = other
             case _:
@@ -128,12 +129,12 @@ def _right(statement: Select, left: Source, right: Source, table: str, key: Sequ
             or len(one_.arguments) != 1
         ):
             continue
-        if columns_read(one_.arguments[0]) and _is_of(one_.arguments[0], right):
-            arguments.append(_moved(one_.arguments[0], right.offset))
+        if columns_read(one_.arguments[0]) and is_of(one_.arguments[0], right):
+            arguments.append(moved(one_.arguments[0], right.offset))
             counts.append((place, n))
     if not counts:
         return None
-    outputs = [_moved(reference, right.offset), *arguments]
+    outputs = [moved(reference, right.offset), *arguments]
     source = replace(right, kind="cross", on=None, offset=0)
     query = replace(
         statement, sources=(source,), where=conjunction(tuple(own)), groups=None, aggregates=(), having=None, order=(),
@@ -142,8 +143,8 @@ def _right(statement: Select, left: Source, right: Source, table: str, key: Sequ
     return Side(table, query, refers=at, counts=tuple(counts))
 
 
-def _moved(expression: Expr, offset: int) -> Expr:
+def moved(expression: Expr, offset: int) -> Expr:
     """An expression over a row of one table, of one over the joined rows."""
     if isinstance(expression, Column):
         return replace(expression, index=expression.index - offset)
-    return rebuild(expression, lambda part: _moved(part, offset))
+    return rebuild(expression, lambda part: moved(part, offset))

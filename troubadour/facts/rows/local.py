@@ -28,6 +28,7 @@ from sql_semantics.values.types import BOOLEAN, INTEGER_KINDS, Kind, SqlType, Va
 from sql_semantics.view import Acting, Mark, Row, RowId, View
 from troubadour.facts.rows.joined import sides_of
 from troubadour.facts.rows.picked import Picked, picked_by
+from troubadour.facts.rows.seen import seen_by
 
 _TRUE = Const(True, BOOLEAN)
 
@@ -243,6 +244,8 @@ def _parts(
                 shows = statement.returning is not None and not more.get("blurs")
                 if least is not None and least.first is not None:
                     more["least"] = _asking(least, name, tables[name][0], alone, dialect), least.first
+                if statement.returning is not None:
+                    more["keyed"] = _keyed(statement.returning, tables[name])
                 if strict is not None:
                     conditions = tuple(part for part in (statement.where, strict) if part is not None)
                     asked = replace(statement, where=conjunction(conditions))
@@ -435,14 +438,28 @@ def _selected(
         outputs, grouped = _taken_apart(statement)
         query = replace(statement, groups=None, aggregates=(), having=None, outputs=outputs, order=())
     cut = statement.limit is not None or statement.offset is not None
-    beside = {**beside, "keyed": () if grouped is not None else _keyed(statement, key)}
+    beside = {**beside, "keyed": () if grouped is not None else _keyed(statement.outputs, key)}
     more = {"grouped": grouped, "distinct": statement.distinct, "skips": statement.skip_locked, "cut": cut, **beside}
     return (_part(query, table, does, catalog, dialect, True, **more),)
 
 
-def _keyed(query: Select, key: tuple[int, ...]) -> tuple[int, ...]:
+def looks_of(program: Program, dialect: Dialect) -> tuple[Part, ...] | None:
+    """Queries of the rows that a query can see, for each place where it looks at a table, worked out once; None where
+    it may see any."""
+
+    def made() -> tuple[Part, ...] | None:
+        query, alone = program.statement, program.catalog.without_references()
+        found = seen_by(query) if isinstance(query, Query) else None
+        if found is None:
+            return None
+        return tuple(_part(asked, table, Does.READS, alone, dialect, shows=True) for table, asked in found)
+
+    return program.remember("rows that it can see", made)
+
+
+def _keyed(outputs: Sequence[OutputColumn], key: Columns) -> Columns:
     """The outputs that are the columns of a key, in turn; nothing where some is not shown."""
-    shown = [one.expression.index if isinstance(one.expression, Column) else -1 for one in query.outputs]
+    shown = [one.expression.index if isinstance(one.expression, Column) else -1 for one in outputs]
     return tuple(shown.index(column) for column in key) if set(key) <= set(shown) else ()
 
 

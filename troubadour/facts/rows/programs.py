@@ -18,7 +18,7 @@ from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement, tables_touched
-from troubadour.facts.rows.answers import contradicts_itself
+from troubadour.facts.rows.answers import changes_too_many, contradicts_itself
 from troubadour.facts.rows.local import (
     Cascade,
     Does,
@@ -29,6 +29,7 @@ from troubadour.facts.rows.local import (
     effect_of,
     keys_of,
     local_of,
+    looks_of,
     rekeyed,
 )
 from troubadour.facts.rows.tables import Key, Tables, tables_of
@@ -40,8 +41,8 @@ from troubadour.problem.problem import Problem
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """A part of a statement (its number) with its arguments; `places`: those of the only rows that it may touch (None:
-    any of its table); `told`: what the statement's answer says of all its parts together. `idle`: it changed no row, as
-    it was answered. `alone`: the answer is about one row."""
+    any of its table), which its own answer tells if it `answers` so; `told`: what the statement's answer says of all
+    its parts together. `idle`: it changed no row, as it was answered. `alone`: the answer is about one row."""
 
     statement: int
     part: Part
@@ -51,6 +52,7 @@ class Step:
     told: Told
     idle: bool = False
     alone: bool = False
+    answers: bool = False
     _fitting: dict[Share, bool] = field(default_factory=dict)
 
     def fits(self, share: Share) -> bool:
@@ -84,10 +86,12 @@ class RowProgram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeQuery:
-    """A query that was answered, with all tables that it looks at: where each of their rows is told, it can be run."""
+    """A query that was answered, with all tables that it looks at: where each of their rows is told, it can be run.
+    `looks`: queries of the rows that it can see (None: it may see any)."""
 
     prepared: PreparedStatement
     tables: frozenset[str]
+    looks: tuple[Step, ...] | None
 
     def refutes(self, rows: Mapping[str, Sequence[Row]]) -> bool:
         """Whether its answer is another one where its tables hold these rows."""
@@ -144,6 +148,17 @@ class RowPrograms:
             found = self._effects[key] = effect_of(step.part, step.arguments, row)
         return found
 
+    def can_see(self, query: WholeQuery, table: str, row: Row) -> bool:
+        """Whether a query may see a row; one that it cannot see might as well not be there."""
+        if query.looks is None:
+            return True
+        for look in query.looks:
+            if look.part.table == table:
+                effect = self.effect(look, row)
+                if isinstance(effect, Untold) or effect.shown is not None:
+                    return True
+        return False
+
     def beside(self, step: Step, part: Part) -> Step:
         """Another part with the arguments of a step."""
         return Step(step.statement, part, step.arguments, self._shape(part, step.arguments), None, Told())
@@ -177,7 +192,11 @@ class RowPrograms:
     def _add(self, program: RowProgram, statement: PreparedStatement) -> None:
         assert statement.program is not None
         self.statements += 1
+        bound = statement.program.statement
+        wrote = {step.part.table for step in program.steps if step.writes} | program.changes | program.adds
         wrong = contradicts_itself(statement)
+        if isinstance(bound, Update | Delete) and bound.table not in wrote:
+            wrong = wrong or changes_too_many(statement)
         if wrong is not None:
             program.wrong[statement.index] = wrong
         tables = self.tables
@@ -210,10 +229,15 @@ class RowPrograms:
             except Unsupported:
                 self._give_up(program, statement)
                 return
+            answers = places is None and part.maybe and part.least is None and part.does is Does.CHANGES
+            if answers:
+                # that such a write passed a row over tells nothing of that row
+                places = self._shown(part, statement)
             shape = self._shape(part, statement.arguments)
             rests = idle and part.does is not Does.READS
             alone = len(found.parts) == 1 and places is not None and len(places) == 1
-            steps.append(Step(statement.index, part, statement.arguments, shape, places, told, rests, alone))
+            answers = answers and places is not None
+            steps.append(Step(statement.index, part, statement.arguments, shape, places, told, rests, alone, answers))
         self.local += 1
         program.steps += steps
         for cascade in found.cascades if affected != 0 else ():
@@ -225,6 +249,17 @@ class RowPrograms:
         if found.parts[0].does in (Does.CHANGES, Does.INSERTS) and (affected or plain):
             program.writes = program.writes or plain or not self.problem.library.dialect.found_rows
 
+    def _shown(self, part: Part, statement: PreparedStatement) -> frozenset[Key] | None:
+        """The places of the rows that a write shows, as it shows each that it changes; None where that is not told."""
+        results = statement.observation.results
+        if not part.shows or not part.keyed or results is None or len(results) != 1 or not results[0].plain:
+            return None
+        shown: Sequence[Row] = results[0].rows or ()  # type: ignore[assignment]  # nothing is redacted in plain ones
+        places = [self.tables.place(tuple([row[column] for column in part.keyed])) for row in shown]
+        if not places or None in places or statement.statement.affected not in (None, len(places)):
+            return None
+        return frozenset(place for place in places if place is not None)
+
     def _ask(self, program: RowProgram, statement: PreparedStatement) -> None:
         assert statement.program is not None
         bound, catalog = statement.program.statement, statement.program.catalog
@@ -232,7 +267,16 @@ class RowPrograms:
             return
         tables = tables_touched(statement.program, catalog)
         if tables and tables <= self.tables.keys.keys() and not draws(bound, catalog) and not statement.program.calls:
-            program.queries.append(WholeQuery(statement, tables))
+            looks = looks_of(statement.program, self.problem.library.dialect)
+            arguments = statement.arguments
+            seen = (
+                None
+                if looks is None
+                else tuple(
+                    Step(statement.index, part, arguments, self._shape(part, arguments), None, Told()) for part in looks
+                )
+            )
+            program.queries.append(WholeQuery(statement, tables, seen))
 
     def _cascading(self, statement: PreparedStatement, step: Step, cascade: Cascade, *, certain: bool) -> Step:
         """What foreign keys do about the rows that a step deletes; `certain`: it deleted one."""

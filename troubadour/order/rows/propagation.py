@@ -8,11 +8,10 @@ order. No case is assumed. Does not know how a contradiction is confirmed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from itertools import product
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.records import dataclass
+from sql_semantics.records import dataclass, field
 from sql_semantics.view import Row
 from troubadour.facts.rows.local import Does
 from troubadour.facts.rows.programs import RowPrograms, Step, WholeQuery
@@ -33,8 +32,11 @@ MOST_KNOWN = 1_000
 ROW = 10
 """Units of what is done for one row of an answer."""
 
-WAYS = 32
+WAYS = 128
 """Choices of versions among which a query is run, at most."""
+
+CUTS = 16 * WAYS
+"""Sets of commits before a query that are told apart, at most."""
 
 ROUNDS = 60
 """Rounds after which what was derived is enough."""
@@ -72,6 +74,8 @@ class _Reader:
     steps: list[Step]
     told: Told
     signature: object = None
+    left: list[tuple[RowStates, list[int]]] = field(default_factory=list)
+    """Of a query, the rows of which its answer leaves some versions only, with the writers before these."""
 
     @property
     def answer(self) -> tuple[int, int]:
@@ -265,7 +269,7 @@ class _Propagation:
                 # what it met may have been another version than the one that a later statement changes
                 continue
             rows = self._rows[step.part.table]
-            for place in rows if step.places is None else step.places:
+            for place in rows if step.places is None or (spared and step.answers) else step.places:
                 if place in rows:
                     touched.setdefault((step.part.table, place), []).append(step)
         for (table, place), steps in touched.items():
@@ -318,7 +322,11 @@ class _Propagation:
                     changed = self._pick(reader) or changed
 
     def _ask_whole(self) -> None:
-        """Run the queries of whose tables each row is told, or one of few versions."""
+        """Ask whether the rows of an answer were there together; run the queries of whose tables each row is told, or
+        one of few versions."""
+        for reader in self._readers:
+            self._look()
+            self._meet(reader)
         for item in self._facts.items:
             if item in self._optional or item not in self._kept:
                 continue
@@ -328,30 +336,112 @@ class _Propagation:
 
     def _ask(self, item: int, query: WholeQuery) -> None:
         program = self._of[item]
-        own = {step.part.table for step in program.steps if step.writes} | program.changes | program.adds
-        if query.tables & (self._open | own):
+        if query.tables & (self._open | program.changes | program.adds):
             return
-        event = self._events.reading(self._model, item, query.prepared.index)
-        self._facts.problem.budget.note(ROW * sum(len(self._rows[table]) for table in query.tables))
-        versions: list[tuple[str, list[Version]]] = []
-        ways = 1
-        for table in query.tables:
-            for row in self._rows[table].values():
-                if row.states is None or item in row.number:
-                    return
-                found = list({version for _, version in self._automata.at(row, event)})
-                ways *= len(found)
-                if ways > WAYS or Vague.VERSION in found:
-                    return
-                versions.append((table, found))
-        for chosen in product(*(found for _, found in versions)):
+        rows = [(table, row) for table in query.tables for row in self._rows[table].values()]
+        self._facts.problem.budget.note(ROW * len(rows))
+        ways = self._versions_at(item, query, [row for _, row in rows])
+        if ways is None:
+            return
+        for chosen in ways:
             tables: dict[str, list[Row]] = {table: [] for table in query.tables}
-            for (table, _), version in zip(versions, chosen, strict=True):
+            for (table, _), version in zip(rows, chosen, strict=True):
                 if isinstance(version, tuple):
                     tables[table].append(version)
             if not query.refutes(tables):
                 return
         raise _Refuted(RowConflict((item, query.prepared.index)))
+
+    def _versions_at(self, item: int, query: WholeQuery, rows: Sequence[RowStates]) -> list[list[Version]] | None:
+        """The versions that rows may have together where a query looks at them, as far as it can see them; None where
+        they are not told, or too many."""
+        event = self._events.reading(self._model, item, query.prepared.index)
+        fixed: dict[int, Version] = {}
+        several: dict[int, list[tuple[int, Version]]] = {}
+        for place, row in enumerate(rows):
+            states = self._states(item, query, row, event)
+            if states is None:
+                return None
+            found: list[tuple[int, Version]] = []
+            for mask, version in states:
+                if version is Vague.VERSION:
+                    return None
+                seen = isinstance(version, tuple) and self._programs.can_see(query, row.table, version)
+                found.append((mask, version if seen else None))
+            if not found:
+                return None
+            if len({version for _, version in found}) == 1:
+                fixed[place] = found[0][1]
+            elif item in row.number and self._wrote(item, row, query.prepared.index):
+                return None
+            else:
+                several[place] = found
+        cuts = self._cuts(event, [(rows[place], found) for place, found in several.items()])
+        ways = {chosen for _, _, chosen in cuts}
+        if not ways or len(ways) > WAYS:
+            return None
+        all_of = [{**fixed, **dict(zip(several, chosen, strict=True))} for chosen in ways]
+        return [[versions[place] for place in range(len(rows))] for versions in all_of]
+
+    def _states(self, item: int, query: WholeQuery, row: RowStates, event: int) -> Iterable[tuple[int, Version]] | None:
+        """The states of a row that a query may look at: what its own transaction left there before; None where that is
+        not told."""
+        if row.states is None:
+            return None
+        if item not in row.number or not self._wrote(item, row, query.prepared.index):
+            return self._automata.at(row, event)
+        ways = row.by_writer.get(row.number[item], ())
+        later = any(step.writes and step.statement > query.prepared.index for step in row.steps[item])
+        inserts = any(step.part.does is Does.INSERTS for step in row.steps[item])
+        if item in row.vague or later or not all(one.touches for one in ways):
+            return None
+        if inserts and not self._model.whole and len(row.writers) > 1:
+            # beside its own row its view may have an older one of that key
+            return None
+        return [(one.before, one.new) for one in ways]
+
+    def _wrote(self, item: int, row: RowStates, statement: int) -> bool:
+        """Whether a transaction may have changed a row before a statement of its own."""
+        return item in row.vague or any(step.writes and step.statement < statement for step in row.steps[item])
+
+    def _cuts(
+        self, event: int, rows: Sequence[tuple[RowStates, Sequence[tuple[int, Version]]]]
+    ) -> set[tuple[int, int, tuple[Version, ...]]]:
+        """What rows may be together at an event of what each may be there, by the writers before it: each commit is
+        before the event for all rows, or for none. With the events before it and after it then. At most those that are
+        possible, more where they are too many to be told apart; nothing where there are too many."""
+        graph = self._events.graph
+        begun = graph.before[event], graph.after[event]
+        cuts: set[tuple[int, int, tuple[Version, ...]]] = {(*begun, ())}
+        for row, states in rows:
+            following: set[tuple[int, int, tuple[Version, ...]]] = set()
+            before, after = self._automata.sides(row, event)
+            apart = ((1 << len(row.writers)) - 1) & ~(before | after)
+            events = [(1 << number, self._events.commit[row.writers[number]]) for number in ones(apart)]
+            for mask, what in {(mask & apart, what) for mask, what in states}:
+                early, late = begun
+                for bit, commit in events:
+                    if mask & bit:
+                        early |= 1 << commit | graph.before[commit]
+                    else:
+                        late |= 1 << commit | graph.after[commit]
+                for one, two, chosen in cuts:
+                    if not (one | early) & (two | late):
+                        following.add((one | early, two | late, (*chosen, what)))
+            cuts = following
+            self._facts.problem.budget.note(len(cuts))
+            if len(cuts) > CUTS:
+                # those of one choice are as one: less is known of them
+                cuts = {(*begun, chosen) for _, _, chosen in cuts}
+                if len(cuts) > WAYS:
+                    return set()
+        return cuts
+
+    def _meet(self, reader: _Reader) -> None:
+        """Refuse an answer whose rows were never as it has them at one moment."""
+        masks = [(row, [(mask, None) for mask in masks]) for row, masks in reader.left]
+        if len(masks) > 1 and not self._cuts(self._event(reader), masks):
+            raise _Refuted(RowConflict(reader.answer, tuple((row.table, row.place) for row, _ in masks)))
 
     def _build(self, row: RowStates) -> bool:
         try:
@@ -412,6 +502,7 @@ class _Propagation:
             places = tuple((row.table, row.place) for row in about)
             raise _Refuted(RowConflict(reader.answer, places, versions, (), excess))
         changed = False
+        reader.left = []
         for number, (row, found) in enumerate(seen):
             if number not in possible:
                 continue
@@ -423,6 +514,9 @@ class _Propagation:
                 row.forbidden[reader.answer] |= gone
                 changed = True
             masks = [mask for mask, share in found if share in left]
+            if gone and reader.steps[0].part.does is Does.READS:
+                known = [mask for mask in masks if mask is not None]
+                reader.left += [(row, known)] if len(known) == len(masks) else []
             if None not in masks:
                 changed = self._place(row, event, masks, reader.answer) or changed
         return changed
@@ -482,11 +576,7 @@ class _Propagation:
 
     def _wrote_before(self, reader: _Reader, row: RowStates) -> bool:
         """Whether an earlier statement of the same transaction may have changed the row, or left it otherwise."""
-        if reader.item not in row.number:
-            return False
-        return reader.item in row.vague or any(
-            step.writes and step.statement < reader.statement for step in row.steps[reader.item]
-        )
+        return reader.item in row.number and self._wrote(reader.item, row, reader.statement)
 
     def _picks_none(self, reader: _Reader, step: Step, asked: Step) -> bool:
         """Nothing was changed: if whatever may have been asked for would have been, nothing can have been."""
