@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.verdicts import results
+from benchmarks.verdicts import audit_server, results
 from benchmarks.verdicts.corpus import ANY, Entry, corpus
 from benchmarks.verdicts.implied import contradictions, is_exact
 from benchmarks.verdicts.measure import LIMITED, REFERENCE, WARM_UP, Auditor, Figures, figures
@@ -118,3 +120,19 @@ def test_a_level_that_accepts_what_a_weaker_one_refuses_is_told() -> None:
     ]
     assert (VIOLATION.claim, RECORDED.claim) == ("violation", "undecided")
     assert not list(contradictions({"log": {"snapshot": "correct", "serializable": "violation", "own": "violation"}}))
+
+
+def test_only_a_process_that_waits_for_ever_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = iter([3, 4, 5, 5, 6])
+    ended: list[tuple[int, int]] = []
+    monkeypatch.setattr(audit_server, "ticks", lambda process: next(told))
+    monkeypatch.setattr(audit_server.os, "kill", lambda *process_and_signal: ended.append(process_and_signal))
+    audit_server.end_waiting(7, 0.0, threading.Event())
+    assert ended == [(7, signal.SIGKILL)]
+    assert next(told) == 6  # it went on as long as it had the processor
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="told by Linux alone")
+def test_what_a_process_had_of_the_processor_is_told() -> None:
+    # this one has imported what audits need
+    assert audit_server.ticks(os.getpid()) > 0
