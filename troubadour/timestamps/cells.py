@@ -55,7 +55,7 @@ class Versions:
 
     __slots__ = (
         "_flat", "_kind", "_left", "_plain", "_serial", "_span", "_totals", "_visible", "commits", "dead", "floor",
-        "initial", "loose", "readers", "vague", "writes",
+        "initial", "last", "loose", "readers", "vague", "writes",
     )  # fmt: skip
 
     def __init__(self, kind: str, initial: Any, *, visible: bool, serial: bool = False) -> None:
@@ -71,6 +71,8 @@ class Versions:
         """What those of unknown outcome may have left at a moment that is not known, after their start."""
         self.floor = NEVER
         """What is before this moment was settled: `initial` is what the key held then."""
+        self.last: Write | None = None
+        """The last of the writes that were settled."""
         self._span = 0
         """No write took longer."""
         self.vague = False
@@ -152,7 +154,7 @@ class Versions:
             return None
         dead = [tuple(one) for one in self.dead if one.commit < bound]
         if cut:
-            self.initial = self._left_by(cut)
+            self.initial, self.last = self._left_by(cut), self.writes[cut - 1]
         settled = Settled([tuple(one) for one in self.writes[:cut]], readers[:first], dead)
         del self.writes[:cut], commits[:cut], readers[:first]
         self._left = None
@@ -195,7 +197,7 @@ class Versions:
             self.commits[:0] = [one.commit for one in writes]
             self.dead = [*map(Write._make, settled.dead), *self.dead]
             self.readers[:0] = settled.readers
-        self.initial, self.floor = initial, NEVER
+        self.initial, self.floor, self.last = initial, NEVER, None
         if self._kind != "register":
             self._totals, self._flat = [], []
         self._look_again()
@@ -203,11 +205,21 @@ class Versions:
     def kept(self) -> tuple[Any, ...]:
         """All of it that does not follow from the rest, in what a store takes."""
         writes, dead, loose = ([*map(tuple, some)] for some in (self.writes, self.dead, self.loose))
-        return self.initial, self.floor, writes, self.readers, dead, loose
+        return self.head(), writes, self.readers, dead, loose
+
+    def head(self) -> tuple[Any, ...]:
+        """What stands for all that was settled, in what a store takes."""
+        return self.initial, self.floor, None if self.last is None else tuple(self.last)
+
+    def stand_on(self, head: tuple[Any, ...]) -> None:
+        """Have that."""
+        self.initial, self.floor, last = head
+        self.last = None if last is None else Write._make(last)
 
     def resume(self, kept: tuple[Any, ...]) -> None:
         """Have what was kept."""
-        self.initial, self.floor, writes, self.readers, dead, loose = kept
+        head, writes, self.readers, dead, loose = kept
+        self.stand_on(head)
         self.writes = [*map(Write._make, writes)]
         self.commits = [one.commit for one in self.writes]
         self.dead = [*map(Write._make, dead)]
@@ -457,6 +469,19 @@ class Versions:
             if self.writes[at].certain and self.commits[at] > own:
                 return own, self.commits[at]
         return own, None
+
+    def told_near(self, reader: Reader) -> tuple[Any, Write | None, str, Write] | None:
+        """What a read that is wrong should have shown, the last writer of that, and whence what it shows is, and its
+        writer; None where that does not follow from what is not settled."""
+        moment, number, value, _ = reader
+        if not self._plain or self.vague or moment < self.floor:
+            return None
+        origin, writer = self._origin_of_value(moment, number, value)
+        if writer is None or origin == "intermediate":
+            return None
+        place = bisect_left(self.commits, moment)
+        last = self.writes[place - 1] if place else self.last
+        return self.initial if last is None else last.change, last, origin, writer
 
     def origin(self, reader: Reader) -> tuple[str, Write | None]:
         """Whence what was read is, going by what is written here, and its writer."""

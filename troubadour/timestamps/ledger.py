@@ -195,7 +195,7 @@ class Ledger:
             assert self._store is not None
             head = self._store.head(_named(cell))
             if head is not None:
-                versions.initial, versions.floor = head
+                versions.stand_on(head)
         return versions
 
     def settle(self, horizon: int, kept: int, store: Store) -> None:
@@ -215,7 +215,7 @@ class Ledger:
             if settled is not None:
                 parts.append((name, tuple(settled)))
             if not (versions.commits or versions.readers or versions.dead or versions.loose):
-                heads.append((name, (versions.initial, versions.floor)))
+                heads.append((name, versions.head()))
                 del self.versions[cell]
                 at = hash(cell) & _MARKS
                 self._gone[at >> 3] |= 1 << (at & 7)
@@ -419,6 +419,9 @@ class Ledger:
         """A read that is of no version that it may be of."""
         if (number, cell) in self._before:
             return self._before[number, cell]
+        near = self._told_near(number, cell)
+        if near is not None:
+            return near
         versions = self._whole(cell)
         reader = self.reader(number, cell)
         moment, _, base, own = reader
@@ -441,6 +444,27 @@ class Ledger:
             base,
             expected_writer=None if last is None else self.writer(last.number),
             observed_writer=None if writer is None else self.writer(writer.number),
+            origin=origin,
+        )
+
+    def _told_near(self, number: int, cell: Cell) -> Breach | None:
+        """The same, where it follows from what is in memory."""
+        versions, moment = self._of(cell), self.moment(number)
+        if versions.floor == NEVER or moment < versions.floor:
+            return None
+        reader = versions.reader(moment, number)
+        found = versions.told_near(reader)
+        if found is None:
+            return None
+        expected, last, origin, writer = found
+        return self._breach(
+            "EXT",
+            number,
+            cell,
+            expected,
+            reader[2],
+            expected_writer=None if last is None else self.writer(last.number),
+            observed_writer=self.writer(writer.number),
             origin=origin,
         )
 

@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS kept (number INTEGER PRIMARY KEY, version TEXT NOT NU
 """
 _PASSING = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
 _LASTING = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-_VERSION = f"3 {sys.version}"
+_VERSION = f"4 {sys.version}"
 """What wrote a state: others may not read it."""
 
 NAME = "settled.sqlite"
