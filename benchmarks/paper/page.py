@@ -24,6 +24,14 @@ TABLE_1 = {
 }
 """Transactions in 300 seconds."""
 PARTS = ("rows accessed", "blind writes", "read-only")
+_OTHERS = """## Another paper's: Chronos and Aion, figures 4 to 10
+
+Their parameters, stages and limits of memory, one by one (`make sweeps`); the table, and TimeKiller beside the audit,
+are in [histories.md](histories.md#decided-by-timestamps), what recording costs a server in
+[recording.md](recording.md#what-it-costs).
+
+![CPU seconds of an audit as each parameter varies](pictures/timestamps.svg)
+"""
 
 
 def write_page(page: Path, kept: Answers) -> None:
@@ -33,6 +41,7 @@ def write_page(page: Path, kept: Answers) -> None:
     for name, write in (("rq1", _rq1), ("rq2", _rq2), ("rq3", _rq3), ("rq4", _rq4)):
         if name in kept:
             parts.append(write(kept[name], pictures))
+    parts.append(_OTHERS)
     blocks = [block.strip("\n") for part in parts for block in part.split("\n\n") if block.strip()]
     page.write_text("\n\n".join(map(_wrapped, blocks)) + "\n", encoding="utf-8")
 
