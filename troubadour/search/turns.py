@@ -33,5 +33,5 @@ def _end(problem: Problem, item: int) -> int | None:
     transaction, times = problem.transaction(item), problem.times[item]
     if transaction.end is not None and item not in problem.aborted:
         return times.sent
-    succeeded = [time for one, time in zip(transaction.statements, times.got, strict=True) if one.error is None]
-    return succeeded[-1] if succeeded else times.begun
+    answered = [time for one, time in zip(transaction.statements, times.got, strict=True) if one.error is None]
+    return max((time for time in answered if time is not None), default=times.begun)
