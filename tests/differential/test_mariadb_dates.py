@@ -33,6 +33,9 @@ STATEMENTS = (
 )
 LEFT_OUT = (
     "INSERT INTO d1 (id, d) VALUES (6, str_to_date('x', '%d.%m.%Y'))",
+    "INSERT INTO d1 (id, d) VALUES (6, str_to_date('1.1.2000 x', '%d.%m.%Y'))",
+    "UPDATE d1 SET n = 1 WHERE dt = str_to_date('1.1.2000 5:00', '%d.%m.%Y %H')",
+    "SELECT str_to_date('2000-01-01 +1', '%Y-%m-%d %H')",
     "SELECT str_to_date('2007-02-30', '%Y-%m-%d')",
     "SELECT str_to_date('2007-10-00', '%Y-%m-%d')",
     "SELECT sec_to_time(86400)",

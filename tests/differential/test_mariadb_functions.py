@@ -67,6 +67,7 @@ FOUND = (
     "SELECT (nothing + a) = ROW(1, 1) FROM p",
     "SELECT locate('a', ROW(1, 1), 1)",
     "SELECT timestampdiff(second, date '2020-01-01', date '2020-01-02')",
+    "SELECT length((1, a)) FROM p",
     "SELECT NULL % 12, mod(12.0, NULL), NULL + 1, 1.5 * NULL, NULL / 0, 7 DIV NULL, a + NULL FROM p",
     "SELECT NULL + 1 UNION SELECT 2",
     "SELECT count(*), sum(a + NULL), avg(NULL * 2) FROM p WHERE a * NULL IS NULL",
@@ -85,6 +86,7 @@ def test_found(mariadb: Any) -> None:
     assert not {sql: (step.outside, step.problem) for sql, step in found.items() if step.outside or step.problem}
     for text in ("concat(z, 'x')", "concat(coalesce(z, z))", "group_concat(z ORDER BY a)"):
         assert beside.step(f"SELECT {text} FROM p").outside == "a text of a ZEROFILL column", text
+    assert beside.step("SELECT lower((1, a)) FROM p").outside, "the error of some functions for a row is another one"
 
 
 def test_functions(mariadb: Any) -> None:

@@ -50,15 +50,17 @@ STATEMENTS = (
     "INSERT INTO j (id, a) SELECT 8, json_array(id, b) FROM j WHERE id = 2",
     "INSERT INTO j (id, a) VALUES (9, json_object('k', json_array(1, 2)))",
     "SELECT json_object('a')",
+    "SELECT json_merge_patch(NULL, '1'), json_merge_patch('{}', b, '[1]') FROM j WHERE b IS NULL",
+    "SELECT json_merge_patch(NULL, '{\"a\": 1}')",
 )
 LEFT_OUT = (
-    "json_merge_patch(NULL, '[1]')",
-    "json_merge_patch('{}', b, '[1]') FROM j",
     "json_object('x', x) FROM (SELECT a = 1 AS x FROM j) AS t",
     "json_object('x', coalesce(a, b)) FROM j",
     "json_object('x', max(c)) FROM j",
     "json_object('x', IF(c, TRUE, FALSE)) FROM j",
 )
+STORED = ("json_set('bad', '$.x', 1)", "json_merge('1', 'bad')", "json_extract('bad', '$.x')", "json_length('bad')")
+"""What is NULL to a query and an error in strict mode to a statement that stores: left open there."""
 
 
 def _beside(mariadb: Any) -> Beside:
@@ -92,7 +94,8 @@ def _call(rng: random.Random) -> str:
         edits = [f"'{_path(rng)}', {rng.choice(_PARTS)}" for _ in range(rng.randint(1, 2))]
         return f"{name}('{_document(rng)}', {', '.join(edits)})"
     if name in _MERGES:
-        return f"{name}({', '.join(repr(_document(rng)) for _ in range(rng.randint(2, 3)))})"
+        texts = [repr(_document(rng)) if rng.random() < 0.9 else "NULL" for _ in range(rng.randint(2, 3))]
+        return f"{name}({', '.join(texts)})"
     if name == "json_remove":
         return f"{name}('{_document(rng)}', {', '.join(repr(_path(rng)) for _ in range(rng.randint(1, 2)))})"
     parts = [rng.choice(_PARTS) for _ in range(rng.randrange(4))]
@@ -113,6 +116,9 @@ def test_written_json(mariadb: Any) -> None:
     assert not {sql: (step.outside, step.problem) for sql, step in found.items() if step.outside or step.problem}
     for text in LEFT_OUT:
         assert beside.step(f"SELECT {text}").outside, text
+    for text in STORED:
+        assert beside.step(f"SELECT {text}").outside is None, text
+        assert beside.step(f"INSERT INTO j (id, b) VALUES (77, {text})").outside, text
 
 
 def test_random_calls(mariadb: Any) -> None:

@@ -84,7 +84,8 @@ class Body:
         qualified = dict(names.qualified)
         for name, record in names.records.items():
             qualified[name, ""] = Variable(-1, record.type or NULL, name)
-            qualified.update({(name, field.name): field for field in self.flow.shape(record) or ()})
+            fields = self.flow.shape(record) or ()
+            qualified.update({(name, field.name): field for field in reversed(fields)})  # the first of a name
         return replace(
             self.context,
             variables=names.variables,

@@ -92,7 +92,10 @@ def spaced(text: str) -> str:
 
 def _extract(call: Call) -> Implementation:
     def apply(text: str, path: str) -> str | None:
-        part = _part(text, path) if _is_json(text) else None
+        if not _is_json(text):
+            _refuse_stored(call)
+            return None
+        part = _part(text, path)
         return None if part is None else spaced(part)
 
     return apply
@@ -150,20 +153,28 @@ def _contains(call: Call) -> Implementation:
     return apply
 
 
-def is_whole(text: str, name: str) -> bool:
-    """Whether it is JSON. Raises Unsupported for a text that only begins as JSON, which some functions read so far."""
+def is_whole(text: str, call: Call) -> bool:
+    """Whether it is JSON. Raises Unsupported for a text that only begins as JSON, which some functions read so far, and
+    for one that is no JSON in a statement that stores."""
     if _is_json(text):
         return True
     if _BEGINS.match(text):
-        raise Unsupported(f"{name}() of a text that begins as JSON does and is none")
+        raise Unsupported(f"{call.name}() of a text that begins as JSON does and is none")
+    _refuse_stored(call)
     return False
+
+
+def _refuse_stored(call: Call) -> None:
+    """Raise Unsupported for a text that is no JSON in a statement that stores, where it is an error in strict mode."""
+    if call.dialect.writing is not None:
+        raise Unsupported(f"{call.name}() of a text that is no JSON in a statement that stores")
 
 
 def _asked(call: Call, found: Callable[[str], Value]) -> Implementation:
     """A function of a text, or of the part at a path: NULL where there is none."""
 
     def apply(text: str, path: str = "$") -> Value:
-        part = _part(text, path) if is_whole(text, call.name) else None
+        part = _part(text, path) if is_whole(text, call) else None
         return None if part is None else found(part)
 
     return apply
@@ -211,7 +222,7 @@ def _has_paths(call: Call) -> Implementation:
     def apply(text: str, which: str, *paths: str) -> int | None:
         if which.lower() not in ("one", "all"):
             raise Unsupported(f"json_contains_path() with {which!r}")
-        if not is_whole(text, call.name):
+        if not is_whole(text, call):
             return None
         return int((any if which.lower() == "one" else all)([_part(text, path) is not None for path in paths]))
 

@@ -2,7 +2,7 @@
 JSON already (frontend/expressions/json_parts).
 
 What is edited is written anew with one blank behind each comma and colon; numbers and strings stay as they are written.
-A text that is no JSON gives NULL. Does not know how values become parts.
+A text that is no JSON gives NULL; in a statement that stores it is not modelled. Does not know how values become parts.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _editor(edit: Callable[[str], Edit]) -> Callable[[Call], Implementation]:
             paths, parts = given[::2], given[1::2]
             if text is None or None in paths:
                 return None
-            if not is_whole(text, call.name):
+            if not is_whole(text, call):
                 return None
             found = spaced(text.strip(" \t\r\n"))
             for path, part in zip(paths, parts, strict=True):
@@ -140,7 +140,7 @@ def _setter(name: str) -> Edit:
 def _appended(call: Call) -> Implementation:
     def apply(text: str | None, *given: str | None) -> str | None:
         paths, parts = given[::2], given[1::2]
-        if text is None or None in paths or not is_whole(text, call.name):
+        if text is None or None in paths or not is_whole(text, call):
             return None
         found = spaced(text.strip(" \t\r\n"))
         for path, part in zip(paths, parts, strict=True):
@@ -162,7 +162,7 @@ def _appended(call: Call) -> Implementation:
 
 def _removed(call: Call) -> Implementation:
     def apply(text: str, *paths: str) -> str | None:
-        if not is_whole(text, call.name):
+        if not is_whole(text, call):
             return None
         found = spaced(text.strip(" \t\r\n"))
         for path in paths:
@@ -186,19 +186,32 @@ def _without(text: str, step: str | int) -> str:
 
 
 def _merged(call: Call) -> Implementation:
-    join = _patched if call.name == "json_merge_patch" else _joined
-
     def apply(*given: str | None) -> str | None:
         texts = [text for text in given if text is not None]
-        if len(texts) < len(given):
-            if call.name == "json_merge_patch":  # which goes on behind a NULL
-                raise Unsupported("json_merge_patch() of NULL")
-            return None
-        if not all(is_whole(text, call.name) for text in texts):
+        if not all(is_whole(text, call) for text in texts) or len(texts) < len(given):
             return None  # what comes behind is not read
         found, *more = (spaced(text.strip(" \t\r\n")) for text in texts)
         for text in more:
-            found = join(found, text)
+            found = _joined(found, text)
+        return found
+
+    return apply
+
+
+def _merged_patches(call: Call) -> Implementation:
+    """What is patched is NULL behind a NULL, until a part comes that is no object."""
+
+    def apply(*texts: str | None) -> str | None:
+        if not all(is_whole(text, call) for text in texts if text is not None):
+            return None
+        found, *more = (None if text is None else spaced(text.strip(" \t\r\n")) for text in texts)
+        for text in more:
+            if text is None:
+                found = None
+            elif found is not None:
+                found = _patched(found, text)
+            elif not text.startswith("{"):
+                found = text
         return found
 
     return apply
@@ -249,6 +262,7 @@ MARIADB: Table = {
     "json_remove": (Rule(exactly(TEXT, TEXT), JSON, _removed, variadic=True),),
     **{
         name: (Rule(exactly(TEXT, TEXT), JSON, _merged, variadic=True, strict=False),)
-        for name in ("json_merge", "json_merge_preserve", "json_merge_patch")
+        for name in ("json_merge", "json_merge_preserve")
     },
+    "json_merge_patch": (Rule(exactly(TEXT, TEXT), JSON, _merged_patches, variadic=True, strict=False),),
 }

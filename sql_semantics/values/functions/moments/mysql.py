@@ -21,6 +21,7 @@ _FIELDS = {"Y": (4, 4), "m": (1, 2), "c": (1, 2), "d": (1, 2), "e": (1, 2), "H":
            "s": (1, 2), "S": (1, 2), "f": (1, 6)}  # fmt: skip
 """The letters of STR_TO_DATE that are modelled, with the fewest and the most digits."""
 _SAME = {"c": "m", "e": "d", "k": "H", "S": "s"}
+_BLANKS = " \t\r\n"
 _DATE, _TIME = frozenset("Ymd"), frozenset("Hisf")
 
 
@@ -88,15 +89,13 @@ def _read(call: Call) -> Implementation:
     with_time = call.result.kind is Kind.TIMESTAMP
 
     def apply(text: str, form: str) -> Value:
-        moment = read(text, form)
-        if moment is None and call.dialect.writing is not None:
+        found, rest = _numbers(text, _letters(form))
+        moment = None if found is None else made(found)
+        if call.dialect.writing is not None and (moment is None or rest.strip(_BLANKS)):
             raise Unsupported(f"str_to_date() of {text!r} in a statement that stores")  # an error in strict mode
         return moment
 
-    def read(text: str, form: str) -> Value:
-        found = _numbers(text, _letters(form))
-        if found is None:
-            return None
+    def made(found: dict[str, int]) -> Value:
         if not (found.get("Y") and found.get("m") and found.get("d")):
             raise Unsupported("str_to_date() of a date without all its parts")
         hour, minute, second, fraction = (found.get(letter, 0) for letter in "Hisf")
@@ -110,32 +109,35 @@ def _read(call: Call) -> Implementation:
     return apply
 
 
-def _numbers(text: str, parts: Sequence[str]) -> dict[str, int] | None:
-    """The number of each letter, as far as the text goes; None where it is otherwise than the format."""
+def _numbers(text: str, parts: Sequence[str]) -> tuple[dict[str, int] | None, str]:
+    """The number of each letter, as far as the text goes, and what follows in the text; None where it is otherwise than
+    the format."""
     found: dict[str, int] = {}
     place = 0
     for part in parts:
-        while place < len(text) and text[place] in " \t\r\n":
+        while place < len(text) and text[place] in _BLANKS:
             place += 1
-        if part in (" ", "\t", "\r", "\n"):
+        if part in _BLANKS:
             continue
         if place >= len(text):
             break
         if part[0] != "%":
             if text[place] != part:
-                return None
+                return None, text
             place += 1
             continue
         fewest, most = _FIELDS[part[1]]
         digits = re.compile(rf"\d{{1,{most}}}", re.ASCII).match(text, place)
+        if digits is None and text[place] in "+-":
+            raise Unsupported("str_to_date() of a number with a sign")
         if digits is None:
-            return None
+            return None, text
         if len(digits[0]) < fewest:
             raise Unsupported("str_to_date() of a year of fewer than four digits")
         shown = digits[0].ljust(6, "0") if part[1] == "f" else digits[0]
         found[_SAME.get(part[1], part[1])] = int(shown)
         place = digits.end()
-    return found
+    return found, text[place:]
 
 
 _WHOLE = any_of(INTEGER_KINDS)
