@@ -108,12 +108,12 @@ class WholeQuery:
 class RowPrograms:
     """The programs of a problem's transactions, each made once, and what steps do to rows."""
 
-    def __init__(self, problem: Problem, *, strict: bool = False, newer: bool = False) -> None:
+    def __init__(self, problem: Problem, *, strict: bool = False, newer: bool = False, mixed: bool = False) -> None:
         """`strict`: a row that a write changes is as the write's subqueries saw it; `newer`: what foreign keys do about
-        other rows meets newer ones than the statement, which then may be left as anything."""
+        other rows meets newer ones than the statement, which then may be left as anything; `mixed`: as `tables_of`."""
         self.problem = problem
         self._strict, self._newer = strict, newer
-        self.tables: Tables = tables_of(problem)
+        self.tables: Tables = tables_of(problem, mixed=mixed)
         self._known: dict[int, RowProgram] = {}
         self._effects: dict[tuple[int, Row | None], Effect | Untold] = {}
         self._shapes: dict[tuple[Part, object], int] = {}

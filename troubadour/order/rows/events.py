@@ -37,6 +37,11 @@ class Model:
         """Whether all reads are of one snapshot, and a write that leaves a row as that has it is none."""
         return not (self.whole or self.acts or self.views or self.versions)
 
+    @property
+    def mixes(self) -> bool:
+        """Whether a transaction sees newer rows that it changed beside those of its one snapshot."""
+        return self.acts and not self.whole and not self.views
+
 
 def model_of(problem: Problem) -> Model | None:
     """How the transactions of a problem read rows; None where that is not followed."""

@@ -123,7 +123,8 @@ class Rows:
         self.model: Model | None = model_of(problem)
         strict = self.model is not None and not self.model.views
         newer = self.model is not None and self.model.follows_values
-        self.programs = RowPrograms(problem, strict=strict, newer=newer)
+        mixed = self.model is not None and self.model.mixes
+        self.programs = RowPrograms(problem, strict=strict, newer=newer, mixed=mixed)
         self.items = sorted([*problem.committed, *problem.unknown])
         self._accounts: Accounts | None = None
 
