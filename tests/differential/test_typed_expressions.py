@@ -14,7 +14,8 @@ import pytest
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.plan.freedom import free_errors
+from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Interval, Kind, SqlType
 from tests.differential.typed_expressions import Expressions, read_grammar

@@ -23,7 +23,8 @@ from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupporte
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import ResultSet
-from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.plan.freedom import free_errors
+from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
 from tests.differential.engines import Answer, Engine
 from tests.suites.files import name_of, text_of

@@ -12,7 +12,8 @@ from sql_semantics.errors import SqlSemanticsError
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.plan.freedom import free_errors
+from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
 from tests.differential.beside import CRASHES
 from tests.suites.files import DATA, entries_of, name_of, text_of

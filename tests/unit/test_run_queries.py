@@ -12,7 +12,8 @@ import pytest
 from sql_semantics.errors import SchemaError, SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.run import MemoryView, free_errors
+from sql_semantics.plan.freedom import free_errors
+from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.unit.running import Database

@@ -10,7 +10,8 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import bind
 from sql_semantics.ir.queries import Select
 from sql_semantics.ir.statements import Update
-from sql_semantics.run import MemoryView, access_path, free_errors
+from sql_semantics.plan.freedom import free_errors
+from sql_semantics.run import MemoryView, access_path
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.unit.running import Database
