@@ -57,6 +57,8 @@ class Typed:
                     known = "integer" if known == "numeric" else known  # signed and unsigned ones together
                 elif ours.kind is Kind.TIMESTAMPTZ:
                     mine = "timestamp"
+                elif ours.kind is Kind.BYTES:
+                    mine = "text"  # a character set tells them apart, which the driver keeps to itself
             case "duckdb":
                 if self.type == '"NULL"':
                     return None

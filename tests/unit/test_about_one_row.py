@@ -42,7 +42,7 @@ def parts(case: Case, level: str | None, folder: Path) -> Iterator[tuple[str, Lo
 
 
 @pytest.mark.parametrize(
-    ("step", "each", "least"), [(7, 1, 10), pytest.param(1, EACH, 150, marks=pytest.mark.slow)], ids=["some", "all"]
+    ("step", "each", "least"), [(7, 1, 5), pytest.param(1, EACH, 150, marks=pytest.mark.slow)], ids=["some", "all"]
 )
 def test_no_part_of_a_correct_log_is_a_violation(
     step: int, each: int, least: int, tmp_path_factory: pytest.TempPathFactory

@@ -94,3 +94,9 @@ def test_what_the_schema_computes(definition: str, expected: bool, sql: str) -> 
 def test_an_index_refuses_rows_that_its_expression_fails_on(index: str, fails: bool) -> None:
     library = SqlLibrary(Dialect("postgres", collation="C"), [*SCHEMA, f"CREATE INDEX i ON users {index}"])
     assert bool(library.catalog.tables["users"].refusing) is fails
+
+
+@pytest.mark.parametrize(("index", "fails"), [("((v + 1))", False), ("((10 / v))", False), ("(abs(v))", True)])
+def test_arithmetic_of_sqlite_refuses_no_row(index: str, fails: bool) -> None:
+    library = SqlLibrary(Dialect("sqlite"), ["CREATE TABLE t (v INT, state TEXT)", f"CREATE INDEX i ON t {index}"])
+    assert bool(library.catalog.tables["t"].refusing) is fails

@@ -100,7 +100,9 @@ def _may_fail(params: Node, table: Table, dialect: Dialect) -> bool:
             found.append(binder.condition(where.this))
     except (Unsupported, SqlError):
         return True
-    return any(map(can_raise, found))
+    # SQLite goes on in floating point, and divides by zero to NULL
+    arithmetic = not dialect.rules.values.overflow_to_double
+    return any(can_raise(part, arithmetic=arithmetic) for part in found)
 
 
 def _part(node: Node, binder: Binder) -> Expr:

@@ -195,9 +195,10 @@ def has_subquery(node: object) -> bool:
     return isinstance(node, Subquery) or any(has_subquery(below) for below in fields_of(node))
 
 
-def can_raise(expr: Expr) -> bool:
-    """Whether evaluation may raise an SqlError (conservatively)."""
-    return any(_raises(part) for part in walk(expr))
+def can_raise(expr: Expr, *, arithmetic: bool = True) -> bool:
+    """Whether evaluation may raise an SqlError (conservatively); `arithmetic`: where numbers that are computed may."""
+    parts = (part for part in walk(expr) if arithmetic or not isinstance(part, Binary | Unary))
+    return any(map(_raises, parts))
 
 
 def query_can_raise(query: Query) -> bool:
