@@ -111,7 +111,7 @@ MOVES: tuple[Move, ...] = (
     ),
     Move(
         "without several of unknown outcome",
-        lambda case: without_several(case.frontier, case.item),
+        lambda case: without_several(case.frontier, case.item, lambda: _mended(case, NEARBY)),
         lambda case: not case.symbolic and bool(case.frontier.problem.unknown),
     ),
     # an order nearby is likelier than an old state that happens to look alike
@@ -121,6 +121,8 @@ MOVES: tuple[Move, ...] = (
     Move("transpose what was seen", lambda case: swap_seen(case.frontier, case.item), lambda case: case.thorough),
 )
 """All of them, in the order in which they are tried."""
+NEARBY: tuple[Move, ...] = tuple(move for move in MOVES if move.brief)
+"""Those that change the order near the item only."""
 
 
 def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: bool = True) -> bool:
@@ -133,7 +135,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
 def repair_nearby(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     """The same, by changing the order near the item or what was read before it only, which takes little."""
     case = _Case(frontier, item, False, _possible_by_now(frontier, item, unknown))
-    return _mended(case, [move for move in MOVES if move.brief])
+    return _mended(case, NEARBY)
 
 
 def _mended(case: _Case, moves: Sequence[Move]) -> bool:

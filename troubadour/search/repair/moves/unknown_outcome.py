@@ -7,13 +7,13 @@ reader's answers come nearer with each that is left out. Does not know which of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import inf
 
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.observations.observation import rows_apart
-from troubadour.problem.budget import FEW, FEWEST, MANY, SEVERAL
+from troubadour.problem.budget import FEW, FEWEST, MANY, SEVERAL, SOME
 from troubadour.search.repair.placer import Frontier
 
 
@@ -46,10 +46,10 @@ def without_one(frontier: Frontier, item: int) -> bool:
     return False
 
 
-def without_several(frontier: Frontier, item: int) -> bool:
+def without_several(frontier: Frontier, item: int, mended: Callable[[], bool]) -> bool:
     """Let several that were taken to have happened not have happened: those without each of which the item's answers
     are nearer to what was observed, then any few of the rest. False, with everything as before, where that does not
-    give the item a place."""
+    give the item a place, nor `mended`, which changes the order near it."""
     trace, statuses = frontier.trace, frontier.problem.statuses
     placed = [placement.item for placement in trace.placements]
     unsure = [other for other in placed[trace.fixed :] if statuses[other] == "unknown"]
@@ -68,7 +68,8 @@ def without_several(frontier: Frontier, item: int) -> bool:
                 gone.add(other)
         for few in _subsets([one for one in unsure if one not in gone]):
             frontier.problem.budget.left()
-            if frontier.replace(base, [*(one for one in tail if one not in gone and one not in few), item]):
+            left = [one for one in tail if one not in gone and one not in few]
+            if frontier.replace(base, left) and (frontier.place(item, runs=SOME) is None or mended()):
                 attempt.done = True
                 break
     return attempt.done
