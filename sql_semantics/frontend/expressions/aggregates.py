@@ -16,7 +16,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.directions import direction
 from sql_semantics.frontend.expressions.functions import as_text
-from sql_semantics.frontend.expressions.json_functions import shown, whole_row
+from sql_semantics.frontend.expressions.jsons.functions import shown, whole_row
 from sql_semantics.frontend.queries.grouping import columns_of
 from sql_semantics.frontend.text.dialects import array_of, fold_column
 from sql_semantics.frontend.text.syntax import Node, only, unsupported

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.expressions.jsons import contained
+from sql_semantics.frontend.expressions.jsons.operators import contained
 from sql_semantics.frontend.text.dialects import array_of, cast_type, fold_column
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import (

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.arrays import cast_list, cast_written, joined
 from sql_semantics.frontend.expressions.composites import cast_row
-from sql_semantics.frontend.expressions.jsons import merged
+from sql_semantics.frontend.expressions.jsons.operators import merged
 from sql_semantics.frontend.text.dialects import cast_type
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.castability import castable

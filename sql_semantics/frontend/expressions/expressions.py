@@ -17,12 +17,12 @@ from sql_semantics.frontend.expressions import (
     conversions,
     free,
     functions,
-    jsons,
     predicates,
     subqueries,
     windows,
 )
 from sql_semantics.frontend.expressions.invocations import bind_invocation
+from sql_semantics.frontend.expressions.jsons import operators as json_operators
 from sql_semantics.frontend.expressions.rows import row_items
 from sql_semantics.frontend.expressions.windows import WindowScope
 from sql_semantics.frontend.names.scope import Context, Scope, resolve
@@ -231,7 +231,7 @@ def _arithmetic(binder: Binder, node: Node) -> Expr:
         return functions.shifted_date(binder, node)
     left, right = binder.expr(node.this), binder.expr(node.expression)
     if op == "-" and left.type.kind is Kind.JSONB:
-        return jsons.removed(left, right)
+        return json_operators.removed(left, right)
     return arithmetic(op, left, right, binder.context)
 
 
@@ -314,7 +314,7 @@ _HANDLERS: Mapping[type[Node], Handler] = {
     **conversions.HANDLERS,
     **arrays.HANDLERS,
     **composites.HANDLERS,
-    **jsons.HANDLERS,
+    **json_operators.HANDLERS,
     exp.Anonymous: _anonymous,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
     **aggregates.HANDLERS,

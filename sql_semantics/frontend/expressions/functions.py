@@ -16,9 +16,9 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.arrays import bind_array_function
 from sql_semantics.frontend.expressions.conversions import as_text
-from sql_semantics.frontend.expressions.json_functions import bind_json_function
-from sql_semantics.frontend.expressions.json_parts import bind_json_writer
-from sql_semantics.frontend.expressions.jsons import told_parts
+from sql_semantics.frontend.expressions.jsons.functions import bind_json_function
+from sql_semantics.frontend.expressions.jsons.operators import told_parts
+from sql_semantics.frontend.expressions.jsons.parts import bind_json_writer
 from sql_semantics.frontend.expressions.rows import refuse_row
 from sql_semantics.frontend.text.intervals import several_fields
 from sql_semantics.frontend.text.syntax import Node, only, unsupported

@@ -1,5 +1,5 @@
 """Functions that write JSON texts in MariaDB (its manual, JSON Functions). Arguments that become parts are texts of
-JSON already (frontend/expressions/json_parts).
+JSON already (frontend/expressions/jsons/parts).
 
 What is edited is written anew with one blank behind each comma and colon; numbers and strings stay as they are written.
 A text that is no JSON gives NULL; in a statement that stores it is not modelled. Does not know how values become parts.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.expressions.jsons import path_of
+from sql_semantics.frontend.expressions.jsons.operators import path_of
 from sql_semantics.frontend.text.dialects import fold_column
 from sql_semantics.frontend.text.syntax import Node
 from sql_semantics.frontend.types.coerce import is_loose, refuse_unmodelled, settle, settle_alone
