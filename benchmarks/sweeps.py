@@ -20,6 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.anomalies.page import put
+from benchmarks.paper import charts
 from benchmarks.timestamps import LEVELS, measured, recorded
 from troubadour.audit.objects.timestamps import refuted, rules_of
 from troubadour.formats import read_either
@@ -113,11 +114,7 @@ def drawn(lines: Sequence[Line], started: float) -> str:
     most = 1.1 * max(second for line in lines for _, spent in line.points for second in spent)
     columns = 3
     width, height = columns * _WIDTH, -(-len(lines) // columns) * _HEIGHT + 20
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="10">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-    ]
+    parts = charts.opening(width, height)
     for at, line in enumerate(lines):
         left, top = at % columns * _WIDTH + _LEFT, at // columns * _HEIGHT + _TOP
         wide, high = _WIDTH - _LEFT - 16, _HEIGHT - _TOP - 24
@@ -125,8 +122,7 @@ def drawn(lines: Sequence[Line], started: float) -> str:
         def down(second: float, top: int = top, high: int = high) -> float:
             return round(top + high * (1 - second / most), 1)
 
-        parts.append(f'<text x="{left}" y="{top - 8}" font-weight="bold">{line.parameter}</text>')
-        parts.append(f'<path d="M{left},{top}V{top + high}H{left + wide}" fill="none" stroke="#888"/>')
+        parts += charts.frame(line.parameter, left, top, wide, high)
         parts.append(
             f'<path d="M{left},{down(started)}H{left + wide}" stroke="#888" stroke-dasharray="3 3" fill="none"/>'
         )
@@ -137,9 +133,7 @@ def drawn(lines: Sequence[Line], started: float) -> str:
             parts.append(f'<text x="{place}" y="{top + high + 13}" text-anchor="middle">{value}</text>')
         for level, color in enumerate(COLORS):
             dots = [(place, down(spent[level])) for place, (_, spent) in zip(places, line.points, strict=True)]
-            way = " ".join(f"{x},{y}" for x, y in dots)
-            parts.append(f'<polyline points="{way}" fill="none" stroke="{color}" stroke-width="1.5"/>')
-            parts += [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{color}"/>' for x, y in dots]
+            parts += charts.way(dots, color)
     for level, (name, color) in enumerate(zip(LEVELS, COLORS, strict=True)):
         parts.append(f'<text x="{_LEFT + 200 * level}" y="{height - 6}" fill="{color}">{name}</text>')
     parts.append(f'<text x="{_LEFT + 400}" y="{height - 6}" fill="#666">dashed: starting up</text>')

@@ -19,6 +19,32 @@ class Field:
     lines: Mapping[str, Sequence[float | None]]
 
 
+def opening(width: int, height: int) -> list[str]:
+    """How a picture begins."""
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="10">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+    ]
+
+
+def frame(title: str, left: int, top: int, wide: int, deep: int) -> list[str]:
+    """The title of a field and its axes."""
+    return [
+        f'<text x="{left}" y="{top - 8}" font-weight="bold">{title}</text>',
+        f'<path d="M{left},{top}V{top + deep}H{left + wide}" fill="none" stroke="#888"/>',
+    ]
+
+
+def way(dots: Sequence[tuple[float, float]], color: str) -> list[str]:
+    """A line through dots."""
+    along = " ".join(f"{x},{y}" for x, y in dots)
+    return [
+        f'<polyline points="{along}" fill="none" stroke="{color}" stroke-width="1.5"/>',
+        *(f'<circle cx="{x}" cy="{y}" r="2.5" fill="{color}"/>' for x, y in dots),
+    ]
+
+
 def drawn(fields: Sequence[Field], unit: str, columns: int = 3) -> str:
     """The picture, by the decimal logarithm of what is drawn; `unit` stands beside the numbers."""
     numbers = [one for field in fields for line in field.lines.values() for one in line if one is not None and one > 0]
@@ -27,11 +53,7 @@ def drawn(fields: Sequence[Field], unit: str, columns: int = 3) -> str:
     names = list(dict.fromkeys(name for field in fields for name in field.lines))
     columns = min(columns, len(fields))
     width, height = columns * _WIDTH, -(-len(fields) // columns) * _HEIGHT + 24
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="10">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-    ]
+    parts = opening(width, height)
     for at, field in enumerate(fields):
         parts += _field(field, at % columns * _WIDTH + _LEFT, at // columns * _HEIGHT + _TOP, (low, high), unit, names)
     for number, name in enumerate(names):
@@ -47,10 +69,7 @@ def _field(field: Field, left: int, top: int, scale: tuple[int, int], unit: str,
     def down(power: float) -> float:
         return round(top + deep * (1 - (power - low) / (high - low)), 1)
 
-    parts = [
-        f'<text x="{left}" y="{top - 8}" font-weight="bold">{field.title}</text>',
-        f'<path d="M{left},{top}V{top + deep}H{left + wide}" fill="none" stroke="#888"/>',
-    ]
+    parts = frame(field.title, left, top, wide, deep)
     for power in range(low, high + 1):
         label = f"{10**power:,}" if power >= 0 else f"{10.0**power:g}"
         parts.append(f'<path d="M{left},{down(power)}H{left + wide}" stroke="#ddd"/>')
@@ -62,7 +81,5 @@ def _field(field: Field, left: int, top: int, scale: tuple[int, int], unit: str,
     for name, line in field.lines.items():
         color = COLORS[names.index(name) % len(COLORS)]
         dots = [(x, down(math.log10(y))) for x, y in zip(places, line, strict=True) if y is not None and y > 0]
-        way = " ".join(f"{x},{y}" for x, y in dots)
-        parts.append(f'<polyline points="{way}" fill="none" stroke="{color}" stroke-width="1.5"/>')
-        parts += [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{color}"/>' for x, y in dots]
+        parts += way(dots, color)
     return parts

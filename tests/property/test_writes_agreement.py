@@ -15,7 +15,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.queries.ties import cut
 from sql_semantics.values.dialect import Dialect
-from tests.property.states import is_a_state
+from tests.property.states import Later, is_a_state
 from troubadour.audit.driver import Options, audit
 from troubadour.execution.initial.rows import initial_state
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
@@ -59,21 +59,6 @@ def library() -> SqlLibrary:
     return SqlLibrary(Dialect("postgres", collation="C"), SCHEMA)
 
 
-class _Later:
-    """The constraints of each statement meet any state from the snapshot on."""
-
-    def __init__(self, rng: random.Random, newest: int) -> None:
-        self._rng, self._newest = rng, newest
-
-    def state(self, execution: tuple[int, int], default: int, /) -> int:
-        del execution
-        return default
-
-    def newest(self, execution: tuple[int, int], state: int, default: int | None, /) -> int | None:
-        del execution, default
-        return self._rng.randint(state, self._newest)
-
-
 def random_log(seed: int) -> Log:
     rng = random.Random(seed)
     compiled = library()
@@ -82,7 +67,7 @@ def random_log(seed: int) -> Log:
     transactions: list[Transaction] = []
     for number in range(1, rng.randint(3, 4) + 1):
         state = rng.choice((store.newest, rng.randint(0, store.newest)))
-        view = WitnessView(store, number, state, statements=_Later(rng, store.newest))
+        view = WitnessView(store, number, state, statements=Later(rng, store.newest))
         statements: list[Statement] = []
         try:
             for index in range(rng.randint(1, 2)):

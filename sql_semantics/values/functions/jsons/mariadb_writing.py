@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.families.json_texts import parts_of
@@ -100,16 +101,23 @@ def _editor(edit: Callable[[str], Edit]) -> Callable[[Call], Implementation]:
             found = spaced(text.strip(" \t\r\n"))
             for path, part in zip(paths, parts, strict=True):
                 steps = steps_of(str(path))
-                value = "null" if part is None else spaced(part) if part[:1] in "[{" else part
                 if not steps:
                     raise Unsupported(f"{call.name}() of the whole text")
-                last = steps.pop()
-                found = _along(found, steps, lambda inner: change(inner, last, value), call.name)  # noqa: B023
+                last, value = steps.pop(), _as_part(part)
+                found = _along(found, steps, partial(_edited, change, last, value), call.name)
             return found
 
         return apply
 
     return build
+
+
+def _as_part(given: str | None) -> str:
+    return "null" if given is None else spaced(given) if given[:1] in "[{" else given
+
+
+def _edited(change: Edit, step: str | int, part: str, text: str) -> str:
+    return change(text, step, part)
 
 
 def _setter(name: str) -> Edit:
@@ -144,20 +152,20 @@ def _appended(call: Call) -> Implementation:
             return None
         found = spaced(text.strip(" \t\r\n"))
         for path, part in zip(paths, parts, strict=True):
-            value = "null" if part is None else spaced(part) if part[:1] in "[{" else part
             there: list[str] = []
-
-            def append(inner: str) -> str:
-                there.append(inner)  # noqa: B023
-                old = _items(inner) if inner.startswith("[") else [inner]
-                return _array([*old, value])  # noqa: B023
-
-            found = _along(found, steps_of(str(path)), append, call.name)
+            found = _along(found, steps_of(str(path)), partial(_with_part, there, _as_part(part)), call.name)
             if not there:
                 return None
         return found
 
     return apply
+
+
+def _with_part(there: list[str], part: str, text: str) -> str:
+    """The text as an array with one more part; noted in `there`."""
+    there.append(text)
+    old = _items(text) if text.startswith("[") else [text]
+    return _array([*old, part])
 
 
 def _removed(call: Call) -> Implementation:
@@ -169,13 +177,13 @@ def _removed(call: Call) -> Implementation:
             steps = steps_of(path)
             if not steps:
                 raise Unsupported("json_remove() of the whole text")
-            found = _along(found, steps[:-1], lambda inner: _without(inner, steps[-1]), call.name)  # noqa: B023
+            found = _along(found, steps[:-1], partial(_without, steps[-1]), call.name)
         return found
 
     return apply
 
 
-def _without(text: str, step: str | int) -> str:
+def _without(step: str | int, text: str) -> str:
     if isinstance(step, int):
         if not text.startswith("["):
             raise Unsupported("json_remove() at a place in what is no array")
