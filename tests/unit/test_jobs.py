@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import io
 import json
+import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +154,37 @@ def test_parts_that_do_not_fit_come_to_nothing(change: Callable[[list[bytes]], N
     found = apart(path, "strict-serializable")
     assert isinstance(found, str), change.__doc__
     assert why in found
+
+
+class Mine:
+    """What must not be given back in another process than its own, as a database of DuckDB."""
+
+    def __init__(self) -> None:
+        self.itself, self.process = self, os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() != self.process:
+            os._exit(1)
+
+
+@contextlib.contextmanager
+def collected() -> Iterator[None]:
+    gc.collect()
+    yield
+
+
+def test_garbage_of_the_process_is_not_given_back_in_those_of_the_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.jsonl"
+    with_checkpoints(path, 5)
+    monkeypatch.setattr("troubadour.audit.streamed.apart.rarely_collected", collected)
+    gc.disable()
+    try:
+        Mine()
+        assert not isinstance(apart(path, "strict-serializable"), str)
+    finally:
+        gc.enable()
 
 
 def test_the_order_of_a_session_goes_on_from_part_to_part(tmp_path: Path) -> None:

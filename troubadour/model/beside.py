@@ -56,6 +56,10 @@ class Beside:
                 fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, _PIPE)
         self._found = os.fdopen(reading, "rb", _PIPE)
 
+    def fileno(self) -> int:
+        """What can be read, to wait for, once it gave something or is over."""
+        return self._found.fileno()
+
     def found(self) -> list[bytes] | None:
         """The blocks that the work gave; None where it did not come to its end. It is over then."""
         try:

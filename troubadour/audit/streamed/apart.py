@@ -6,14 +6,13 @@ then the executions of all, one after another, are one of the log. Does not know
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import multiprocessing
-import os
 import re
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import msgspec
@@ -28,7 +27,7 @@ from troubadour.formats.streaming.parts import Part, Piece
 from troubadour.formats.streaming.settled import Settled
 from troubadour.formats.streaming.stream import Stream, Unstreamed
 from troubadour.formats.text import BLOCK
-from troubadour.model.bounds import end_with_parent
+from troubadour.model.beside import Beside
 from troubadour.model.log import Header, InitialTable, Log, LogError
 from troubadour.replay.newest import NotPlain
 from troubadour.replay.newest.course import Course, Earliest
@@ -87,8 +86,8 @@ def judged_apart(
     with tempfile.TemporaryDirectory(prefix="troubadour-parts-") as folder:
         ids = [Path(folder) / str(number) for number in range(len(parts))]
 
-        def work(number: int, told: Connection) -> None:
-            told.send_bytes(msgspec.json.encode(_judge(path, header, isolation, parts[number], ids[number])))
+        def work(number: int) -> list[bytes]:
+            return [msgspec.json.encode(_judge(path, header, isolation, parts[number], ids[number]))]
 
         found = _on_processes(work, len(parts), jobs, look)
         counts = _joined(found)
@@ -102,45 +101,29 @@ def judged_apart(
         return counts, tuple(sorted({name for one in found for name in one.levels})), settled
 
 
-def _on_processes(
-    work: Callable[[int, Connection], None], count: int, jobs: int, look: Callable[[], None]
-) -> list[Judged]:
-    forked, parent = multiprocessing.get_context("fork"), os.getpid()
-
-    def run(number: int, told: Connection) -> None:
-        end_with_parent(parent)
-        work(number, told)
-
+def _on_processes(work: Callable[[int], list[bytes]], count: int, jobs: int, look: Callable[[], None]) -> list[Judged]:
     waiting = list(range(count))
-    running: dict[Connection, tuple[int, multiprocessing.context.ForkProcess]] = {}
+    running: dict[int, tuple[int, Beside]] = {}
     found: dict[int, Judged] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
                 number = waiting.pop(0)
-                mine, theirs = forked.Pipe(duplex=False)
-                process = forked.Process(target=run, args=(number, theirs))
-                process.start()
-                theirs.close()
-                running[mine] = number, process
-            for one in wait(list(running), 0.05):
-                assert isinstance(one, Connection)
-                number, process = running.pop(one)
-                try:
-                    found[number] = msgspec.json.decode(one.recv_bytes(), type=Judged)
-                except EOFError as error:
-                    raise Unstreamed("a process ended before its part") from error
-                finally:
-                    one.close()
-                process.join()
-                if found[number].why:
-                    raise Unstreamed(found[number].why)
+                process = Beside(functools.partial(work, number))
+                running[process.fileno()] = number, process
+            for ready in wait(list(running), 0.05):
+                assert isinstance(ready, int)
+                number, process = running.pop(ready)
+                blocks = process.found()
+                if blocks is None:
+                    raise Unstreamed("a process ended before its part")
+                judged = found[number] = msgspec.json.decode(blocks[0], type=Judged)
+                if judged.why:
+                    raise Unstreamed(judged.why)
             look()
     finally:
-        for one, (_, process) in running.items():
-            process.kill()
-            process.join()
-            one.close()
+        for _, process in running.values():
+            process.end()
     return [found[number] for number in range(count)]
 
 
