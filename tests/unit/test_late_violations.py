@@ -24,7 +24,7 @@ from troubadour.formats import read_log
 from troubadour.formats.streaming.places import places_in
 from troubadour.formats.streaming.reread import Reread
 from troubadour.formats.streaming.stream import Stream
-from troubadour.model.log import LogError
+from troubadour.model.log import Log, LogError, Outline
 from troubadour.model.verdict import Scope, Status
 
 FAILING = {"value": 2_700, "lost update": 2_701, "phantom": 2_700}
@@ -94,6 +94,37 @@ def test_transactions_are_read_again_from_where_they_stand(tmp_path: Path, *, ke
     path.write_bytes(text[:2_000])
     with pytest.raises(LogError, match="was cut while"):
         list(Reread(places, None, kept=False))
+
+
+def test_outlines_are_those_of_the_transactions(tmp_path: Path) -> None:
+    """Whether the transactions are held, were spilled to disk, or are read again from where they stand."""
+    header, *lines = [json.loads(line) for line in write(tmp_path / "plain", bank(40)).read_text().splitlines()]
+    for place, line in enumerate(lines):
+        if place % 2:
+            del line["invoked"]
+            line["begin"] = {"invoked": 1000 * place + 1, "returned": 1000 * place + 2}
+        line |= {"clock": "other"} if place % 3 == 0 else {"isolation": LEVELS[0], "snapshot_at": "statement"}
+        line["end"] = {"invoked": line["returned"] - 1, "returned": line["returned"]}
+        line["statements"][-1] |= {"invoked": 1000 * place + 3, "returned": 1000 * place + 4}
+    lines[7]["status"] = "aborted"
+    path = write(tmp_path / "log", iter([{**header, "clock": "own"}, *lines]))
+    held, spilled = read_log([path]), read_log([path], spill_bytes=2_000)
+    with path.open("rb") as file:
+        places = places_in(file)
+        assert places is not None
+        stream = Stream(file, places=places)
+        assert len([one for batch in stream.batches() for one in batch]) == 40
+    again = Log(held.header, Reread(places, "own", kept=False), held.digest)
+    names = [name for name in Outline.__struct_fields__ if name != "statements"]
+    wanted = [[getattr(one, name) for name in names] for one in held.transactions]
+    sent = [[one.invoked for one in transaction.statements] for transaction in held.transactions]
+    assert {one[names.index("clock")] for one in wanted} == {"own", "other"}
+    for log in (held, spilled, again):
+        for first in (0, 1, 33):
+            outlines = list(log.outlines(first))
+            assert [[getattr(one, name) for name in names] for one in outlines] == wanted[first:]
+            assert [[one.invoked for one in outline.statements] for outline in outlines] == sent[first:]
+    assert all(isinstance(one, Outline) for log in (spilled, again) for one in log.outlines(30))
 
 
 def test_what_is_compressed_or_a_pipe_has_no_places(tmp_path: Path) -> None:

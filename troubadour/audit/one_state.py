@@ -96,7 +96,7 @@ def _window(log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexp
     if stopped.place < HUNDREDS:
         return None  # few are searched in no time, and more is told of them
     tables = frozenset(name.lower() for name in library.catalog.tables)
-    course = Course(log, library.dialect.name, tables, lambda one: level_of(one, log, isolation))
+    course = Course(log, library.dialect.name, tables, lambda place: level_of(log.transactions[place], log, isolation))
     window = course.window(stopped.place, SOME)
     return None if window is None or len(window) == len(log.transactions) else window
 

@@ -10,9 +10,11 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
+import msgspec
+
 from sql_semantics.patterns import pattern
-from troubadour.formats.entries import BadEntry, RawStatement, RawTransaction, shorten
-from troubadour.model.log import Begin, End, ObservedError, ObservedRows, Statement, Transaction
+from troubadour.formats.entries import BadEntry, RawStatement, RawTransaction, outline_again, shorten
+from troubadour.model.log import Begin, End, ObservedError, ObservedRows, Outline, Statement, Transaction
 from troubadour.model.objects import MISSING
 from troubadour.model.values import REDACTED
 
@@ -71,6 +73,16 @@ def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, te
         raw.sno,
         raw.trace_id,
     )
+
+
+def outline_of(line: bytes, header_clock: str | None) -> Outline:
+    """When a transaction ran whose line was read before."""
+    one = outline_again(line)
+    clock = one.clock or header_clock
+    invoked = one.begin.invoked if one.invoked is None and one.begin is not None else one.invoked
+    if clock == one.clock and invoked == one.invoked:
+        return one
+    return msgspec.structs.replace(one, clock=clock, invoked=invoked)
 
 
 def check_times(raw: RawTransaction) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from troubadour.formats.wording import worded
-from troubadour.model.log import Begin, End, ObservedError, ObservedRows, TransactionId
+from troubadour.model.log import Begin, End, ObservedError, ObservedRows, Outline, Sent, TransactionId
 from troubadour.model.objects import MISSING
 from troubadour.model.visible import one_line
 
@@ -180,6 +180,7 @@ _KINDS: dict[str, type[RawTransaction] | type[RawRows] | type[RawGap] | type[Raw
 }
 _transactions = msgspec.json.Decoder(RawTransaction, float_hook=Decimal)
 _decode_brief = msgspec.json.Decoder(_Brief).decode
+_decode_outline = msgspec.json.Decoder(Outline).decode
 _decode_transaction = _transactions.decode
 _decode_transactions = _transactions.decode_lines
 _decode_rows = msgspec.json.Decoder(RawRows, float_hook=Decimal).decode
@@ -206,6 +207,17 @@ def status_again(line: bytes) -> tuple[TransactionId, str]:
         entry = decode_again(line)
         return entry.id, entry.status
     return brief.id, brief.status
+
+
+def outline_again(line: bytes) -> Outline:
+    """When a transaction ran whose line was read before, as the line tells it."""
+    try:
+        return _decode_outline(line)
+    except _REFUSALS:
+        entry = decode_again(line)
+    sent = tuple(Sent(one.invoked) for one in entry.statements or ())
+    return Outline(entry.status, sent, entry.isolation, entry.start, entry.commit, entry.invoked, entry.returned,
+                   entry.end, entry.clock, entry.snapshot_at, entry.begin)  # fmt: skip
 
 
 def id_of(line: bytes) -> TransactionId | None:

@@ -13,10 +13,10 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from troubadour.formats.convert import Texts, transaction_of
+from troubadour.formats.convert import Texts, outline_of, transaction_of
 from troubadour.formats.entries import RawTransaction, decode_again, status_again
 from troubadour.formats.order import Times, hint_order
-from troubadour.model.log import Transaction, TransactionId
+from troubadour.model.log import Outline, Transaction, TransactionId
 from troubadour.model.objects import MISSING
 
 _UNWRITTEN = 1 << 20
@@ -93,6 +93,15 @@ class SpilledTransactions(Sequence[Transaction]):
                 yield self._kept[place].id, self._kept[place].status
             else:
                 yield status_again(self._spill.read(place - kept))
+
+    def outlines(self, first: int) -> Iterator[Outline | Transaction]:
+        """When each ran, from the one at place `first` on."""
+        kept = len(self._kept)
+        for place in self._order[first:]:
+            if place < kept:
+                yield self._kept[place]
+            else:
+                yield outline_of(self._spill.read(place - kept), self._clocks[self._clock[place]])
 
     def _at(self, place: int) -> Transaction:
         kept = len(self._kept)

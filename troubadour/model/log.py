@@ -158,9 +158,33 @@ class LogError(Exception):
         self.transaction = transaction
 
 
+class Sent(msgspec.Struct, frozen=True, gc=False):
+    """When a statement was sent."""
+
+    invoked: int | None = None
+
+
+class Outline(msgspec.Struct, frozen=True, gc=False):
+    """What of a transaction tells when it ran, at which level, and what became of it: fields of `Transaction`."""
+
+    status: str
+    statements: tuple[Sent, ...]
+    isolation: str | None = None
+    start: int | None = None
+    commit: int | None = None
+    invoked: int | None = None
+    returned: int | None = None
+    end: End | None = None
+    clock: str | None = None
+    snapshot_at: str | None = None
+    begin: Begin | None = None
+
+
 @runtime_checkable
 class _Brief(Protocol):
     def statuses(self) -> Iterator[tuple[TransactionId, str]]: ...
+
+    def outlines(self, first: int) -> Iterator[Outline | Transaction]: ...
 
 
 class Observed(msgspec.Struct, frozen=True):
@@ -214,6 +238,14 @@ class Log:
         if isinstance(self.transactions, _Brief):
             return self.transactions.statuses()
         return ((one.id, one.status) for one in self.transactions)
+
+    def outlines(self, first: int) -> Iterator[Outline | Transaction]:
+        """When each transaction ran, in hint order, from the one at place `first` on; of a log that is read again
+        nothing else is decoded for that."""
+        if isinstance(self.transactions, _Brief):
+            return self.transactions.outlines(first)
+        # one by one: to skip those before the first one would be to decode them
+        return (self.transactions[place] for place in range(first, len(self.transactions)))
 
     def with_transactions(self, transactions: Sequence[Transaction]) -> Log:
         """The same log with its transactions, in the same order, told otherwise."""

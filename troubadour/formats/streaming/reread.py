@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from troubadour.formats.convert import Texts, transaction_of
+from troubadour.formats.convert import Texts, outline_of, transaction_of
 from troubadour.formats.entries import BadEntry, RawTransaction, read_transaction, status_again
 from troubadour.formats.streaming.places import Places
 from troubadour.formats.streaming.stream import Stream, Unstreamed
-from troubadour.model.log import Log, LogError, Observed, Transaction, TransactionId
+from troubadour.model.log import Log, LogError, Observed, Outline, Transaction, TransactionId
 
 
 def log_at(
@@ -73,6 +73,14 @@ class Reread(Sequence[Transaction]):
         for line, _ in self._places.lines(self._numbers):
             try:
                 yield status_again(line)
+            except BadEntry as error:
+                raise _changed(error) from error
+
+    def outlines(self, first: int) -> Iterator[Outline]:
+        """When each ran, from the one at place `first` on."""
+        for line, _ in self._places.lines(self._numbers[first:]):
+            try:
+                yield outline_of(line, self._clock)
             except BadEntry as error:
                 raise _changed(error) from error
 
