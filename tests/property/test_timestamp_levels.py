@@ -253,6 +253,11 @@ def test_as_the_oracle_says(kind: str) -> None:
     assert counts["correct"] > 2 and counts["violation"] > 2 and counts["open"] < 3 and counts["by timestamps"] > 2
 
 
+def test_the_prefix_is_explained_without_what_comes_later() -> None:
+    """A window put two later ones before the second, and after these one state alone was left for the third."""
+    assert compared("counter", [300_025])["violation"] == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", range(71_000, 72_000, 100))

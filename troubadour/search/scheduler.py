@@ -319,7 +319,8 @@ class Search:
         return self.frontier.place(item, runs=SOME)
 
     def _has_one_state(self, item: int, failure: Failure) -> bool:
-        """Whether nothing overlaps an item, nor those before it, all of which happened, so that no mending helps."""
+        """Whether nothing overlaps an item, nor those before it, all of which happened, so that no mending helps. Not
+        where some of these come after it in the hint order: the prefix up to it may be explained without them."""
         trace = self.frontier.trace
         if self._is_followed or failure.condition not in SEMANTIC or isinstance(trace, SymbolicTrace):
             return False
@@ -327,8 +328,10 @@ class Search:
         if open_choice or item in self.problem.aborted:
             return False
         placed = (one.item for one in reversed(trace.placements) if one.item not in self.problem.aborted)
+        if not is_only_order(self.problem, item, placed):
+            return False
         # not where the DBMS may have chosen otherwise
-        return is_only_order(self.problem, item, placed) and not any(one.ways or one.drawn for one in trace.placements)
+        return not any(one.item > item or one.ways or one.drawn for one in trace.placements)
 
     def _is_likely(self, item: int) -> bool:
         """Where each row read may be of a state of its own, whether the item has a place as servers would have it, also
