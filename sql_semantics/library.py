@@ -36,7 +36,7 @@ from sql_semantics.ir.definitions import ChangeTables
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.schema import Catalog, References
 from sql_semantics.ir.statements import NoEffect, Statement
-from sql_semantics.ir.walks.effects import can_write, changes_of, draws, meets_twice, reached
+from sql_semantics.ir.walks.effects import can_write, changes_of, comes_apart, draws, meets_twice, reached
 from sql_semantics.outcome import GuardedOutcome, Outcome
 from sql_semantics.patterns import pattern
 from sql_semantics.records import dataclass, field
@@ -85,6 +85,12 @@ class Program:
     def meets_twice(self) -> bool:
         """See `effects.meets_twice`."""
         return self.remember("meets twice", lambda: meets_twice(self.statement, self.catalog))
+
+    def comes_apart(self) -> bool:
+        """Whether it is several transactions outside one; see `effects.comes_apart`."""
+        if not self._library.dialect.rules.running.calls_are_transactions:
+            return False
+        return self.remember("comes apart", lambda: comes_apart(self.statement, self.catalog))
 
     def run_guarded(self, view: GuardedView, arguments: Arguments, path: Guard) -> GuardedOutcome:
         """Run on guarded rows under a path condition; raises Unsupported where that is not modelled."""

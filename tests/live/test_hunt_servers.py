@@ -142,6 +142,35 @@ def test_what_a_call_has_done_before_it_fails_is_explained(engine: Engine, tmp_p
         assert judged.status == ("undecided" if mariadb else "correct"), judged.said
 
 
+def test_a_call_outside_a_transaction_shows_what_it_has_done_so_far(engine: Engine, tmp_path: Path) -> None:
+    """On MariaDB each of its statements commits; here another session reads after the first, as the second waits."""
+    mariadb = engine.dialect == "mysql"
+    body = "UPDATE ta SET v = 7 WHERE k = 1; UPDATE ta SET v = 8 WHERE k = 2; END"
+    head, tail = ("", "") if mariadb else (" LANGUAGE plpgsql AS $$", " $$")
+    columns = [ColumnSpec("k", "int", "int", True, " PRIMARY KEY"), ColumnSpec("v", "int", "int")]
+    steps = (
+        Step(1, 0, BEGIN, piece("BEGIN")),
+        Step(1, 0, STATEMENT, piece("UPDATE ta SET v = 5 WHERE k = 2")),
+        Step(0, 1, ALONE, piece("CALL pa()")),
+        Step(2, 2, ALONE, piece("SELECT v FROM ta WHERE k = 1")),
+        Step(1, 0, END, piece("COMMIT")),
+        Step(2, 3, ALONE, piece("SELECT v FROM ta WHERE k = 1")),
+    )
+    for level in engine.levels:
+        case = Case(
+            level,
+            (TableSpec("ta", columns, key=True, rows=[(1, 1), (2, 2)]),),
+            (f"CREATE PROCEDURE pa(){head} BEGIN {body}{tail}",),
+            steps,
+        )
+        ran = run(engine, case)
+        read = next(line for line in ran.lines if line["id"] == "t2")
+        assert read["statements"][0]["result"]["rows"] == [[7 if mariadb else 1]]
+        ran.write(tmp_path / "log.jsonl")
+        judged = judge(tmp_path / "log.jsonl", 30)
+        assert judged.status == ("undecided" if mariadb else "correct"), judged.said
+
+
 def test_a_cancelled_wait_and_a_kill_are_explained(engine: Engine, tmp_path: Path) -> None:
     plain = two_writers(engine)
     cancel, vanish, kill = (Step(session, 10 + n, role, piece(role)) for n, (session, role) in enumerate(

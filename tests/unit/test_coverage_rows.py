@@ -11,6 +11,7 @@ import pytest
 from tests.unit.commands import HEADER, balance, transaction, write
 from troubadour.audit.driver import Options, audit
 from troubadour.coverage.library import library_for
+from troubadour.execution.prepared import CALLED_ALONE
 from troubadour.formats import read_log
 from troubadour.model.verdict import Coverage, Verdict
 
@@ -106,3 +107,45 @@ def test_what_is_not_modelled_inside_a_trigger_is_named(run: Any, tmp_path: Path
     ended = run("log", "validate", write(tmp_path, header, transaction("INSERT INTO accounts VALUES (9, 1)")))
     assert ended.status == 3
     assert "the trigger tr of accounts (function hashtext())" in ended.out
+
+
+PARTS = "BEGIN UPDATE kv SET v = 7 WHERE k = 1; UPDATE kv SET v = 8 WHERE k = 2; END"
+ONE = "BEGIN DECLARE x INT; SET x = 7; IF x > 0 THEN UPDATE kv SET v = x WHERE k = 1; END IF; END"
+LOOPS = "BEGIN WHILE (SELECT v FROM kv WHERE k = 1) < 7 DO UPDATE kv SET v = v + 6 WHERE k = 1; END WHILE; END"
+LOOKS = "BEGIN DECLARE x INT; SET x = (SELECT v FROM kv WHERE k = 2); UPDATE kv SET v = x + 5 WHERE k = 1; END"
+INNER = "BEGIN CALL pa(); CALL pa(); END"
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "dialect", "judged"),
+    [
+        (PARTS, "pa", "mysql", False),
+        (ONE, "pa", "mysql", True),
+        (LOOPS, "pa", "mysql", False),
+        (LOOKS, "pa", "mysql", False),
+        (ONE, "pb", "mysql", False),
+        (PARTS, "pa", "postgres", True),
+    ],
+)
+def test_each_statement_of_a_call_outside_a_transaction_is_one_in_mysql(
+    tmp_path: Path, body: str, name: str, dialect: str, judged: bool
+) -> None:
+    """What is read beside it may be a part of what it does; inside a transaction it is not."""
+    routines = [f"CREATE PROCEDURE {called}() {text}" for called, text in (("pa", body), ("pb", INNER))]
+    header = {
+        **HEADER,
+        "dialect": dialect,
+        "schema": ["CREATE TABLE kv (k INT PRIMARY KEY, v INT)"],
+        "procedures": routines,
+        "initial": {"kv": {"columns": ["k", "v"], "rows": [[1, 1], [2, 2]]}},
+    }
+    call: dict[str, Any] = transaction(f"CALL {name}()", session="a", invoked=10, returned=90)
+    seen = transaction(
+        "SELECT v FROM kv ORDER BY k", id="t2", session="b", invoked=20, returned=30,
+        result={"columns": ["v"], "rows": [[7], [2]]},
+    )  # fmt: skip
+    call["statements"][0] |= {"invoked": 10, "returned": 90}
+    found = covered(Path(write(tmp_path, header, call, seen)))
+    assert {gap.construct for gap in found.unjudged} == (set() if judged else {CALLED_ALONE})
+    call["end"] = {"invoked": 80, "returned": 90}
+    assert covered(Path(write(tmp_path, header, call, seen))).judged == 2

@@ -38,12 +38,13 @@ class Facts:
     the value stored is not. `wrong`: the DBMS should refuse the text, `nameless`: it names a table that is none.
 
     For one that is modelled: `touched` tables, what it `changes`, whether it `commits` the transaction around it
-    (MySQL 15.3.3), whether it `draws` numbers or chance, the reasons why its answer is judged in part only (`partly`),
-    types that are not modelled in its answer (`opaque`), constraints that are not modelled where it writes (`loose`),
-    whether these decide what it does (`hangs_on_loose`), whether its row count hangs on values that are not told apart
-    (`miscounts`), whether it can be wrong at all (`idle`), what triggers may change `beside` it, the first trigger
-    that it `fires`, whether it `recalls` the number that the session drew last, and whether it is a CALL that
-    `answers_nothing`, so that all that can be seen of it is that it did not fail.
+    (MySQL 15.3.3), whether outside a transaction it comes `apart` into several, whether it `draws` numbers or chance,
+    the reasons why its answer is judged in part only (`partly`), types that are not modelled in its answer (`opaque`),
+    constraints that are not modelled where it writes (`loose`), whether these decide what it does (`hangs_on_loose`),
+    whether its row count hangs on values that are not told apart (`miscounts`), whether it can be wrong at all
+    (`idle`), what triggers may change `beside` it, the first trigger that it `fires`, whether it `recalls` the number
+    that the session drew last, and whether it is a CALL that `answers_nothing`, so that all that can be seen of it is
+    that it did not fail.
     """
 
     construct: str = ""
@@ -53,6 +54,7 @@ class Facts:
     touched: frozenset[str] = frozenset()
     changes: Reach = NOTHING
     commits: bool = False
+    apart: bool = False
     draws: bool = False
     partly: tuple[str, ...] = ()
     opaque: tuple[str, ...] = ()
@@ -101,6 +103,7 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
         fires=fired[0].construct if fired else "",
         recalls=_recalls(statement),
         commits=library.dialect.rules.running.definitions_commit and isinstance(statement, Definition),
+        apart=program.comes_apart(),
         draws=draws(statement, catalog),
         partly=tuple(dict.fromkeys([*program.left_out, *unknown])),
         opaque=tuple(dict.fromkeys(type_.name for type_ in shown if type_.kind is Kind.OPAQUE)),

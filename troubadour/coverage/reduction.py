@@ -25,7 +25,13 @@ from troubadour.coverage.changed_rows import ChangedRows
 from troubadour.coverage.facts import Facts, facts_of
 from troubadour.coverage.reduced import Gap, Place, Reduced, ends_in_error, is_observed
 from troubadour.execution.definitions import PASSING, passing_tables
-from troubadour.execution.prepared import UnsupportedStatement, prepare, prepare_statement
+from troubadour.execution.prepared import (
+    CALLED_ALONE,
+    UnsupportedStatement,
+    is_alone,
+    prepare,
+    prepare_statement,
+)
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, Statement, Transaction
@@ -201,6 +207,10 @@ class _Reduction:
         if facts.construct:
             self.roots.add((place, index))
             self._leave_out(place, index, facts.construct, None, facts.column)
+            return
+        if facts.apart and is_alone(self.transactions[place]):
+            self.roots.add((place, index))
+            self._dissolve(place, Gap(CALLED_ALONE, None))
             return
         if self._passing and facts.touched & self._passes:
             self.roots.add((place, index))

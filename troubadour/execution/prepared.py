@@ -39,6 +39,7 @@ from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.ir.walks.effects import reached, touched_tables, written_tables
 from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.library import Program, SqlLibrary
+from sql_semantics.products.rules import RunRules
 from sql_semantics.records import dataclass
 from sql_semantics.run import Arguments
 from sql_semantics.run.writes.rows.references import may_overlook
@@ -248,9 +249,7 @@ def prepare_statement(
             raise
         if statement.error is not None and isinstance(program.statement, Definition):
             _check_refusal(program.statement, statement.error.sqlstate)
-        undone = transaction.status != "committed" and statement.error is None
-        if library.dialect.rules.running.definitions_commit and (undone or len(transaction.statements) > 1):
-            _refuse_commit(program.statement)
+        _refuse_commit(program, statement, transaction, library.dialect.rules.running)
         types = _types_of(program, library)
         statement = _as_far_as_judged(statement, program.statement, transaction)
         try:
@@ -298,13 +297,29 @@ def _as_far_as_judged(statement: Statement, bound: BoundStatement, transaction: 
     return msgspec.structs.replace(statement, results=None, affected=None)
 
 
-def _refuse_commit(bound: BoundStatement) -> None:
-    """Raise Unsupported for what commits a transaction of MySQL's before its end."""
+def _refuse_commit(program: Program, statement: Statement, transaction: Transaction, rules: RunRules) -> None:
+    """Raise Unsupported for what commits a transaction of MySQL's before its end, or is several transactions."""
+    if is_alone(transaction) and program.comes_apart():
+        raise Unsupported(CALLED_ALONE)
+    undone = transaction.status != "committed" and statement.error is None
+    if not rules.definitions_commit or not (undone or len(transaction.statements) > 1):
+        return
+    bound = program.statement
     if isinstance(bound, ChangeTables | ChangeIndex):
         raise Unsupported("a change of definitions in a transaction, which it commits in mysql")
     if isinstance(bound, CreateTable | DropTable):
         kind = "CREATE" if isinstance(bound, CreateTable) else "DROP"
         raise Unsupported(f"{kind} TABLE in a transaction, which it commits in mysql")
+
+
+CALLED_ALONE = "a CALL outside a transaction, of which each statement is a transaction by itself"
+
+
+def is_alone(transaction: Transaction) -> bool:
+    """Whether its one statement was sent outside a transaction: a log has the times of that, and none of a COMMIT."""
+    statements = transaction.statements
+    lone = len(statements) == 1 and statements[0].invoked is not None
+    return lone and transaction.begin is None and transaction.end is None
 
 
 def _check_refusal(definition: Definition, sqlstate: str) -> None:

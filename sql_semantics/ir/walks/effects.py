@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr, Invoke
+from sql_semantics.ir.programs import Loop, RangeLoop, RowLoop
 from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source, order_expression
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.routines import Routine
@@ -37,6 +38,31 @@ def routines_in(node: object) -> Iterator[Routine]:
     for part in walk_parts(node):
         if isinstance(part, Invoke | FunctionScan):
             yield part.routine
+
+
+def comes_apart(statement: Statement, catalog: Catalog) -> bool:
+    """Whether it is a CALL that may run more than one statement which looks at tables or writes: outside a transaction
+    each of these is one by itself in MySQL."""
+    return isinstance(statement, Call) and _accesses(statement, catalog, frozenset()) > 1
+
+
+def _accesses(statement: Statement, catalog: Catalog, callers: frozenset[str]) -> int:
+    """How often a statement of a routine may look at tables; 2 stands for more."""
+    inner = () if isinstance(statement, Together) else tuple(nested(statement))
+    if isinstance(statement, Call) and (procedure := catalog.procedures.get(statement.procedure)) is not None:
+        if procedure.name in callers:
+            return 2
+        inner, callers = procedure.body, callers | {procedure.name}
+        catalog = catalog if procedure.routine is None else procedure.routine.catalog
+    if not inner:
+        return int(bool(touched_tables(statement, catalog)))
+    found = sum(map(_looks_at_tables, expressions_of(statement)))
+    found += sum(_accesses(each, catalog, callers) for each in inner)
+    return 2 * found if isinstance(statement, Loop | RangeLoop | RowLoop) else found
+
+
+def _looks_at_tables(expression: Expr) -> bool:
+    return any(isinstance(part, BaseTable | Identified | Invoke | FunctionScan) for part in walk_parts(expression))
 
 
 def acting_of(query: Query) -> Acting:
