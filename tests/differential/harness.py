@@ -111,8 +111,9 @@ def run_case(engine: Engine, seed: int, statements: int, tally: Tally) -> None:
         tally.may += done.may
         tally.inside.update(generated.features)
         if done.problem is not None:
-            rows = case.filled(before or case.rows())
-            reason, case = explained(engine, case, rows, sql, done.problem)
+            found = before or case.rows()
+            rows = case.filled(found)
+            reason, case = explained(engine, case, found, sql, done.problem)
             if reason is not None:
                 tally.explained[reason] += 1
                 tally.explained_in.setdefault(reason, []).append(seed)
@@ -125,10 +126,19 @@ def explained(
     engine: Engine, case: Case, rows: dict[str, list[tuple[Any, ...]]], sql: str, problem: str
 ) -> tuple[str | None, Case]:
     """Why a statement that ran on `rows` differs, where that is known; and the case to go on with."""
+    filled = case.filled(rows)
+    tables = [replace(spec, rows=filled[name]) for name, spec in case.specs.items()]
     for known in explanations(engine.name, sql, problem):
+        if known.plain:
+            generated = any(column.generated is not None for table in tables for column in table.columns)
+            ordinary = [_ordinary(spec, rows[name]) for name, spec in case.specs.items()]
+            agrees = generated and Case(engine, ordinary, case.extra).step(sql).problem is None
+            case = Case(engine, tables, case.extra)
+            if agrees:
+                return known.reason, case
+            continue
         if known.without is None:
             return known.reason, case
-        tables = [replace(spec, rows=rows[name]) for name, spec in case.specs.items()]
         off, on = known.without
         assert engine.run(off).error is None, off
         try:
@@ -138,6 +148,11 @@ def explained(
         finally:
             engine.run(on)
     return None, case
+
+
+def _ordinary(spec: TableSpec, rows: list[tuple[Any, ...]]) -> TableSpec:
+    """The table with its generated columns as ordinary ones, which have the same values."""
+    return replace(spec, columns=[replace(column, generated=None) for column in spec.columns], rows=rows)
 
 
 def _started(engine: Engine, seed: int, tally: Tally) -> tuple[Generator, Case]:

@@ -82,6 +82,24 @@ def test_a_fault_of_an_optimizer_is_one_only_if_it_is_gone_without_it() -> None:
         assert (reason is not None) is known
 
 
+def test_a_fault_of_a_generated_column_is_one_only_if_an_ordinary_one_has_it_not() -> None:
+    module = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    engine = _Forgetful("duckdb", module.connect(":memory:", config={"threads": 1}), module.Error)
+    made = ColumnSpec("g", "bigint", "int", generated="coalesce(k, 3)", kept="VIRTUAL")
+    tables = [
+        TableSpec("ta", [ColumnSpec("k", "integer", "int")], rows=[(7,)]),
+        TableSpec("tb", [ColumnSpec("k", "integer", "int"), made]),
+    ]
+    case = Case(engine, tables)
+    theirs = "SELECT y.g FROM ta AS x LEFT JOIN tb AS y ON y.k = x.k"
+    lost = "SELECT k FROM ta LEFT JOIN tb USING (k)"
+    for sql, known in ((theirs, True), (lost, False)):
+        problem = case.step(sql).problem
+        assert problem is not None
+        reason, case = explained(engine, case, case.rows(), sql, problem)
+        assert (reason is not None) is known
+
+
 def test_mariadb_agrees(mariadb: Any) -> None:
     connection, collation = mariadb
     check(MariaDB(connection, collation), 5, 300, 0.8)
