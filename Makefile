@@ -108,7 +108,7 @@ verdicts: $(STAMP)
 
 # What the steps of an audit are tried for, give and take, over the corpus
 steps: $(STAMP)
-	$(PY) -m benchmarks.steps $(ARGS)
+	$(PY) -m benchmarks.search.steps $(ARGS)
 
 # The rooms that one transaction passes from log to verdict
 .PHONY: walk
@@ -129,9 +129,9 @@ large-histories: $(STAMP)
 
 # All anomalies of large simulated runs, and of public histories (ROOT as above) beside what is published of them.
 all-anomalies: $(STAMP)
-	$(PY) -m benchmarks.all_anomalies speed
-	$(PY) -m benchmarks.all_anomalies scale
-	$(if $(ROOT),$(PY) -m benchmarks.all_anomalies public $(ROOT) $(ARGS))
+	$(PY) -m benchmarks.anomalies.public speed
+	$(PY) -m benchmarks.anomalies.public scale
+	$(if $(ROOT),$(PY) -m benchmarks.anomalies.public public $(ROOT) $(ARGS))
 
 # Histories before VeriStrong's checker and before ours in one run: ROOT has its artifact, CHECKER is its program.
 peers: $(STAMP)
@@ -204,7 +204,7 @@ stages: $(STAMP)
 # What an audit by timestamps takes as each parameter of a log varies, into a picture and a page.
 .PHONY: sweeps
 sweeps: $(STAMP)
-	$(PY) -m benchmarks.sweeps --page docs/histories.md $(ARGS)
+	$(PY) -m benchmarks.timestamps.sweeps --page docs/histories.md $(ARGS)
 
 # Random logs with timestamps before every judge and in several orders of arrival, 20,000 of each type, into their page. It
 # goes on where it was ended (build/agreement.json). MINUTES=30 for a slice: hours.
@@ -254,7 +254,7 @@ mixed: $(STAMP)
 
 # Logs of 2,000 that leave much open, right and wrong: 3 minutes.
 ambiguity: $(STAMP)
-	$(PY) -m benchmarks.ambiguity --size 2000 --timeout 600 --switch "all on" $(ARGS)
+	$(PY) -m benchmarks.search.ambiguity --size 2000 --timeout 600 --switch "all on" $(ARGS)
 
 # What an audit takes, as ratios within one run; fails where one is 1.3 times what was kept
 .PHONY: figures

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.ambiguity import FAMILIES, ambiguous_log
 from benchmarks.histories.generate import Shape, generate
 from benchmarks.histories.history import History
 from benchmarks.histories.mutate import mutate
 from benchmarks.rq1 import Shape as Rq1Shape
 from benchmarks.rq1 import rq1_log
+from benchmarks.search.ambiguity import FAMILIES, ambiguous_log
 from benchmarks.skews import PLANTED
 from benchmarks.verdicts.implied import ALL_LEVELS
 from troubadour.formats.write import write_log

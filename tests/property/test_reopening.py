@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.ambiguity import FAMILIES, ambiguous_log
+from benchmarks.search.ambiguity import FAMILIES, ambiguous_log
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit

@@ -1,6 +1,6 @@
 """A row seen as it never was: the core, shown minimal by executions that replay accepts, and the few for people.
 
-On small logs of `benchmarks.ambiguity`. Replay knows nothing of how an execution was found.
+On small logs of `benchmarks.search.ambiguity`. Replay knows nothing of how an execution was found.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import chain, combinations
 import msgspec
 import pytest
 
-from benchmarks.ambiguity import FAMILIES, ambiguous_log
+from benchmarks.search.ambiguity import FAMILIES, ambiguous_log
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit

@@ -1,6 +1,6 @@
 """What each step of an audit is tried for, gives and takes, over the corpus.
 
-Run as ``python -m benchmarks.steps [FAMILY ...]`` or ``make steps``. Audits go through the command line with
+Run as ``python -m benchmarks.search.steps [FAMILY ...]`` or ``make steps``. Audits go through the command line with
 ``--stats``, each under its time limit; one that is stopped from outside tells nothing, and is counted. ``--without
 STEP``: a step that is attempted (a way to mend, by its name in ``--stats``) never helps, and what ends otherwise is
 told, of the corpus or of logs of other kinds (``--log``): a step is deleted only where neither loses anything. Does not

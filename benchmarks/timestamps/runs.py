@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.anomalies.page import put
-from benchmarks.key_operations import APPLICATIONS, Keys
+from benchmarks.timestamps.key_operations import APPLICATIONS, Keys
 from troubadour.formats import LogWriter
 from troubadour.record.simulated.objects import Plan, SimulatedObjects
 
@@ -281,7 +281,3 @@ def main() -> None:
         print("\n".join(lines))
     else:
         put(given.page, "timestamps", lines)
-
-
-if __name__ == "__main__":
-    main()

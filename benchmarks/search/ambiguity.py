@@ -2,7 +2,8 @@
 
 Three families, made by plain arithmetic on what really happened: `copies` (INSERT ... SELECT of which nothing is seen),
 `skewed` (updates that take their values from another table), both at snapshot, and `two-rows` (read committed on two
-rows). Every tenth transaction reads. Run as ``python -m benchmarks.ambiguity``. Knows nothing of how the audit decides.
+rows). Every tenth transaction reads. Run as
+``python -m benchmarks.search.ambiguity``. Knows nothing of how the audit decides.
 """
 
 from __future__ import annotations

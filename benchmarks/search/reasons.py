@@ -6,7 +6,7 @@ the solver gives another order that has every clause. A reason is closed: of eac
 table where its places are not told, the last that surely wrote there and those after it that may have, in this order;
 that all others which may write there do not stand between; and the same for each of these. Where the clauses leave no
 order, what excludes all is made small, and asked of the refuter that audits trust. Run as
-``python -m benchmarks.reasons``; ``--verdict correct`` is the control.
+``python -m benchmarks.search.reasons``; ``--verdict correct`` is the control.
 Does not know which orders a session or snapshot allows besides: levels of one serial order only.
 """
 
@@ -25,6 +25,7 @@ import click
 import z3
 
 from benchmarks.verdicts.corpus import Entry, corpus
+from benchmarks.verdicts.results import LAST
 from sql_semantics.ir.walks.effects import touched_tables
 from troubadour.coverage.library import library_of
 from troubadour.execution.free.choices import Choices
@@ -40,7 +41,6 @@ from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.cores.few_in_every_order import Meter, few_in_every_order
 from troubadour.search.schedule.trace import Trace
 
-LAST = Path(__file__).parent / "verdicts" / "last.json"
 SERIAL = ("serializable", "strict-serializable")
 
 NEAR = 16

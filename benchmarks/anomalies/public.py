@@ -1,5 +1,5 @@
 """What `troubadour anomalies` says of public histories beside what is published of them, and what large ones take:
-`python -m benchmarks.all_anomalies public ROOT` (ROOT as for `benchmarks.histories public`), `speed` and `scale`.
+`python -m benchmarks.anomalies.public public ROOT` (ROOT as for `benchmarks.histories public`), `speed` and `scale`.
 
 Does not know how an anomaly is found.
 """

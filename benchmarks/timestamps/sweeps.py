@@ -2,9 +2,9 @@
 its stages they go (Figure 8), and how those of `watch` hang on how much is kept in memory, so how often what is old
 goes to disk (Figure 10): a picture and a table.
 
-``python -m benchmarks.sweeps --page docs/histories.md`` (``make sweeps``). Logs are simulated, seeded; each audit is a
-process of its own, beside one of a log of one transaction, which is what starting up takes. Does not know how a log is
-judged.
+``python -m benchmarks.timestamps.sweeps --page docs/histories.md`` (``make sweeps``). Logs are simulated, seeded; each
+audit is a process of its own, beside one of a log of one transaction, which is what starting up takes. Does not know
+how a log is judged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.anomalies.page import put
 from benchmarks.paper import charts
-from benchmarks.timestamps import LEVELS, measured, recorded
+from benchmarks.timestamps.runs import LEVELS, measured, recorded
 from troubadour.audit.objects.timestamps import refuted, rules_of
 from troubadour.formats import read_either
 from troubadour.isolation.levels import LEVELS as BY_NAME

@@ -1,0 +1,5 @@
+"""``python -m benchmarks.timestamps``."""
+
+from benchmarks.timestamps.runs import main
+
+main()
