@@ -73,16 +73,13 @@ def reading(*, held: bool, window: int = 6, size: int = 700, kill: int | None = 
         yield
 
 
-def one_by_one(work: Callable[[int, Any], None], count: int, jobs: int, look: Callable[[], None]) -> list[apart.Judged]:
+def one_by_one(
+    work: Callable[[int], list[bytes]], count: int, jobs: int, look: Callable[[], None]
+) -> list[apart.Judged]:
     """Judge parts in this process."""
     found: list[apart.Judged] = []
-
-    class Told:
-        def send_bytes(self, text: bytes) -> None:
-            found.append(apart.msgspec.json.decode(text, type=apart.Judged))
-
     for number in range(count):
-        work(number, Told())
+        found.append(apart.msgspec.json.decode(work(number)[0], type=apart.Judged))
         if found[-1].why:
             raise stream.Unstreamed(found[-1].why)
         look()
