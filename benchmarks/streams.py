@@ -2,8 +2,8 @@
 
 Serial logs of a bank (`benchmarks.figures.bank`), some with checkpoints. *Read once*: microseconds of a processor for a
 transaction, and memory, of a file and through a pipe. *Parts*: seconds by the clock on one process and on two. *Ended*:
-audits with ``--resume`` that are killed somewhere: whether verdict and witness are those of one that was not, and how
-much of its work was done again, start-up left out. *Late violations*: a wrong value, a lost update and a phantom after
+audits and `watch` with ``--resume`` that are killed somewhere: whether verdict and witness are those of one that was
+not, and how much of the log was judged again. *Late violations*: a wrong value, a lost update and a phantom after
 nine tenths of a log, and how many times the right log's processor seconds they take. Does not know how an audit
 decides.
 """
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -110,20 +111,21 @@ class Ran:
         self._process = subprocess.Popen(arguments, stdin=source, stdout=subprocess.DEVNULL)
         self._begun = begun
 
-    def killed_after(self, seconds: float) -> None:
-        """Kill it once it has taken so many processor seconds."""
-        ticks = os.sysconf("SC_CLK_TCK")
-        while True:
-            try:
-                fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-            except OSError:
-                return
-            if fields[0] == "Z":
-                return
+    def killed_after(self, seconds: float, log: Path) -> int:
+        """Kill it once it has taken so many processor seconds; how much of a log it had read."""
+        ticks, folder = os.sysconf("SC_CLK_TCK"), Path(f"/proc/{self._process.pid}")
+        while (fields := (folder / "stat").read_text().rsplit(")", 1)[1].split())[0] != "Z":
             if (int(fields[11]) + int(fields[12])) / ticks >= seconds:
-                self._process.send_signal(signal.SIGKILL)
-                return
+                self._process.send_signal(signal.SIGSTOP)
+                read = _read_of(folder, log)
+                self.kill()
+                return read
             time.sleep(0.002)
+        return 0
+
+    def kill(self) -> None:
+        """Kill it, if it has not ended."""
+        self._process.kill()
 
     def wait(self) -> Ran:
         """Until it has ended."""
@@ -132,6 +134,14 @@ class Ran:
         self.seconds, self.memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
         self.clock = time.monotonic() - self._begun
         return self
+
+
+def _read_of(process: Path, log: Path) -> int:
+    """How much of a log a process has read."""
+    for one in (process / "fd").iterdir():
+        if one.resolve() == log.resolve():
+            return int((process / "fdinfo" / one.name).read_text().split()[1])
+    return 0
 
 
 def read_once(folder: Path, sizes: Sequence[int]) -> None:
@@ -162,26 +172,73 @@ def ended(folder: Path, size: int, times: int) -> None:
     log, state, witness = write(folder / "log", bank(size)), folder / "state", folder / "witness"
     start = Ran([*COMMAND, LEVELS[0], str(write(folder / "one", bank(1)))]).wait().seconds
     arguments = [*COMMAND, LEVELS[1], str(log), "--witness", str(witness)]
+    whole = Ran(arguments).wait()
+    wanted = witness.read_bytes()
     chosen, same, again = random.Random(1), 0, []
     for _ in range(times):
-        whole = Ran(arguments).wait()  # beside each, as the machine is not equally fast all the time
-        wanted = witness.read_bytes()
-        witness.unlink()
-        work = whole.seconds - start
         first = Ran([*arguments, "--resume", str(state)])
-        first.killed_after(start + chosen.random() * work)
-        first.wait()
-        second = first if first.status == 0 else Ran([*arguments, "--resume", str(state)]).wait()
-        same += second.status == 0 and witness.read_bytes() == wanted and not state.exists()
+        read = first.killed_after(start + chosen.random() * (whole.seconds - start), log)
+        second = first.wait()
         if first.status < 0:
-            again.append((first.seconds + second.seconds - 2 * start - work) / work)
+            noted = json.loads(state.read_bytes())["position"]["read"] if state.exists() else 0
+            again.append((read - noted) / log.stat().st_size)
+            second = Ran([*arguments, "--resume", str(state)]).wait()
+        same += second.status == 0 and witness.read_bytes() == wanted and not state.exists()
+        witness.unlink()
+    _told_of_kills(f"{size:,}, audit", times, same, again)
+
+
+def _told_of_kills(what: str, times: int, same: int, again: list[float]) -> None:
     again.sort()
-    middle, most = again[len(again) // 2], again[-1]
-    print(
-        f"{size:,}, killed {len(again)} times of {times}: {same} as without; "
-        f"work done again: {middle:.1%} (median), {most:.1%} (most)",
-        flush=True,
-    )
+    most = f"{again[len(again) // 2]:.1%} of the log judged again (median), {again[-1]:.1%} (most)"
+    print(f"{what}, killed {len(again)} times in {times} runs: {same} as without; {most}", flush=True)
+
+
+def operations(count: int) -> Iterator[dict[str, Any]]:
+    """The lines of a log of operations on objects, one transaction after another."""
+    yield {"format": "troubadour-log", "version": 1, "objects": {"kv": "register"}, "isolation": "timestamp-snapshot"}
+    chosen, last = random.Random(2), dict[int, int]()
+    for at in range(1, count + 1):
+        key = chosen.randrange(ACCOUNTS)
+        read = [["r", "kv", key, last[key]]] if key in last else []
+        last[key] = at
+        yield {
+            "id": at,
+            "status": "committed",
+            "start": 2 * at,
+            "commit": 2 * at + 1,
+            "ops": [*read, ["w", "kv", key, at]],
+        }
+
+
+def watched(folder: Path, size: int, times: int) -> None:
+    """What becomes of `watch` that is killed: along operations, which it judges as they come, and along a bank, which
+    is audited meanwhile and at the end."""
+    state, chosen = folder / "state", random.Random(3)
+    for name, lines in (("operations", operations(size)), ("a bank", bank(size))):
+        log = write(folder / "log", chain(lines, [{"kind": "end", "transactions": size}]))
+        level = [] if name == "operations" else ["--isolation", LEVELS[1]]
+        arguments = [str(Path(COMMAND[0])), "watch", str(log), *level]
+        begun = time.monotonic()
+        wanted = _events(arguments)[-1]
+        took, same, again = time.monotonic() - begun, 0, []
+        for _ in range(times):
+            first = Ran([*arguments, "--resume", str(state)])
+            time.sleep(chosen.random() * took)
+            first.kill()
+            if first.wait().status >= 0:
+                same += first.status == 0
+                continue
+            told = _events([*arguments, "--resume", str(state)])
+            again.append(told[0].get("again", 0) / size)
+            same += told[-1] == wanted and not state.exists()
+        _told_of_kills(f"{size:,}, watch along {name}", times, same, again)
+
+
+def _events(arguments: Sequence[str]) -> list[dict[str, Any]]:
+    """What a command tells, but for how long it took."""
+    ended = subprocess.run(arguments, stdout=subprocess.PIPE, check=True)
+    return [{**json.loads(line), "seconds": 0} for line in ended.stdout.splitlines()]
 
 
 def late(folder: Path, size: int) -> None:
@@ -222,6 +279,7 @@ def main(sizes: tuple[int, ...], cut: int, kills: int, killed: int, spoilt: int)
             parts(Path(folder), cut)
         if kills:
             ended(Path(folder), killed, kills)
+            watched(Path(folder), killed, kills)
         if spoilt:
             late(Path(folder), spoilt)
 
