@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
 
 _UTC = frozenset({"utc", "etc/utc", "gmt", "z", "+00:00", "+0:00", "0", "etc/gmt", "universal", "zulu"})
 
 _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
-    "postgres": re.compile(
+    "postgres": pattern(
         r"(\w+_timeout|enable_\w+|\w+_cost|log_\w+|debug_\w+|track_\w+|geqo\w*|jit\w*|parallel_\w+|vacuum_\w+"
         r"|autovacuum\w*|(max|min)_parallel_\w+|backend_flush_after|application_name|client_min_messages|work_mem"
         r"|maintenance_work_mem|temp_buffers|effective_\w+|hash_mem_multiplier|synchronous_commit|commit_\w+"
@@ -29,7 +30,7 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
         r"|logical_\w+|maintenance_\w+|io_\w+|bonjour\w*|huge_\w+|(?!plpgsql\.)\w+(?:\.\w+)+)\Z",
         re.IGNORECASE,
     ),
-    "mysql": re.compile(
+    "mysql": pattern(
         r"(\w+_timeout|max_execution_time|max_statement_time|net_\w+|profiling|long_query_time|sort_buffer_size"
         r"|join_buffer_size|tmp_table_size|max_heap_table_size|optimizer_\w+|wait_timeout|character_set_results"
         r"|innodb_strict_mode|innodb_snapshot_isolation|innodb_ft_\w+|innodb_table_locks|innodb_lock_wait_timeout"
@@ -45,7 +46,7 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
         r"|big_tables)\Z",
         re.IGNORECASE,
     ),
-    "sqlite": re.compile(
+    "sqlite": pattern(
         r"(journal_mode|synchronous|busy_timeout|cache_size|cache_spill|temp_store|mmap_size|locking_mode|optimize"
         r"|wal_autocheckpoint|wal_checkpoint|analysis_limit|page_size|auto_vacuum|incremental_vacuum|threads|page_count"
         r"|secure_delete|cell_size_check|table_info|table_xinfo|table_list|index_list|index_info|index_xinfo"
@@ -55,7 +56,7 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
         r"|recursive_triggers|trusted_schema|checkpoint_fullfsync|fullfsync|max_page_count|shrink_memory|automatic_index)\Z",
         re.IGNORECASE,
     ),
-    "duckdb": re.compile(
+    "duckdb": pattern(
         r"(threads|worker_threads|memory_limit|max_memory|temp_directory|enable_progress_bar|disable_progress_bar"
         r"|enable_progress_bar_print|progress_bar_time|enable_object_cache|checkpoint_threshold|wal_autocheckpoint"
         r"|enable_profiling|disable_profiling|profile_output|enable_external_access|autoinstall_known_extensions"

@@ -11,22 +11,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from sql_semantics.patterns import pattern
 from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.settings import is_indifferent, keeps_meaning
 
 _TOLD = {
-    "postgres": re.compile(
+    "postgres": pattern(
         r"(role|session_authorization|is_superuser|(default_)?transaction_(isolation|deferrable)|transaction_read_only|seed"
         r"|search_path|timezone)\Z"
     ),
-    "mysql": re.compile(
+    "mysql": pattern(
         r"((transaction|tx)_\w+|autocommit|last_gtid|external_user|proxy_user|hostname|in_transaction|\w+_count|timestamp"
         r"|rand_seed\d|last_insert_id|insert_id|identity|character_set_(database|filesystem|server|system|collations)"
         r"|collation_(database|server)|time_zone|character_sets_dir|datadir|version\w*)\Z"
     ),
-    "sqlite": re.compile(r"\Z.\A"),
-    "duckdb": re.compile(r"(schema|search_path|timezone)\Z"),
+    "sqlite": pattern(r"\Z.\A"),
+    "duckdb": pattern(r"(schema|search_path|timezone)\Z"),
 }
 """What a log tells otherwise, or of each transaction by itself."""
 

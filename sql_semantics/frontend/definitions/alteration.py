@@ -35,13 +35,14 @@ from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.ir.walks.traverse import has_free
+from sql_semantics.patterns import pattern
 from sql_semantics.records import dataclass, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written_table
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind, SqlType
 
 _WITHOUT_EFFECT = {
-    "postgres": re.compile(
+    "postgres": pattern(
         r"\s*(ALTER\s+(TABLE|SEQUENCE|VIEW|INDEX)\s+(ONLY\s+)?\S+\s+OWNER\s+TO\s+\S+"
         r"|ALTER\s+SEQUENCE\s+\S+\s+OWNED\s+BY\s+\S+"
         r"|SET\s+(SESSION\s+|LOCAL\s+)?(statement_timeout|lock_timeout|idle_in_transaction_session_timeout"
@@ -51,7 +52,7 @@ _WITHOUT_EFFECT = {
         r"|COMMENT\s+ON\s.*)\s*;?\s*\Z",
         re.IGNORECASE | re.DOTALL,
     ),
-    "mysql": re.compile(
+    "mysql": pattern(
         r"\s*(SET\s+(FOREIGN_KEY_CHECKS|UNIQUE_CHECKS|NAMES|CHARACTER_SET_CLIENT)\b[^;]*|(UN)?LOCK\s+TABLES\b[^;]*)\s*;?\s*\Z",
         re.IGNORECASE,
     ),
@@ -83,7 +84,7 @@ def kept(table: Table) -> tuple[Expr, ...]:
     )
 
 
-_RENAMED_COLUMN = re.compile(
+_RENAMED_COLUMN = pattern(
     r"(\bRENAME\s+)(?!(?:TO|COLUMN|CONSTRAINT|INDEX|KEY|AS)\b)((?:\"(?:[^\"]|\"\")+\"|`[^`]+`|\w+)\s+TO\b)",
     re.IGNORECASE,
 )
@@ -118,15 +119,13 @@ def named_constraint(text: str, tree: Node) -> Node:
     return tree
 
 
-_RENAMED_CONSTRAINT = re.compile(
-    r"(\bRENAME\s+)CONSTRAINT\s+((?:\"(?:[^\"]|\"\")+\"|`[^`]+`|\w+)\s+TO\b)", re.IGNORECASE
-)
+_RENAMED_CONSTRAINT = pattern(r"(\bRENAME\s+)CONSTRAINT\s+((?:\"(?:[^\"]|\"\")+\"|`[^`]+`|\w+)\s+TO\b)", re.IGNORECASE)
 _NAME = r"(?:\"[^\"]+\"|`[^`]+`|\w+)"
-_RENAMED_TABLE = re.compile(rf"RENAME\s+TABLE\s+({_NAME})\s+TO\s+({_NAME})\s*;?\s*", re.IGNORECASE)
-_ADDED_CHECK = re.compile(
+_RENAMED_TABLE = pattern(rf"RENAME\s+TABLE\s+({_NAME})\s+TO\s+({_NAME})\s*;?\s*", re.IGNORECASE)
+_ADDED_CHECK = pattern(
     rf"(ALTER\s+TABLE\s+(?:ONLY\s+)?(?:{_NAME}\s*\.\s*)?({_NAME})\s+ADD)\s+(CHECK\s*\(.*)", re.IGNORECASE | re.DOTALL
 )
-_ALTERS = re.compile(r"ALTER\s+TABLE\b", re.IGNORECASE)
+_ALTERS = pattern(r"ALTER\s+TABLE\b", re.IGNORECASE)
 
 
 def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenient: bool = False) -> Altered | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.patterns import pattern
 
 _SECONDS = {"DAY": 86_400, "HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
-_TEXT = re.compile(r"\s*(-?)\s*(\d{1,9}(?:\D+\d{1,9})*)\s*", re.ASCII)
+_TEXT = pattern(r"\s*(-?)\s*(\d{1,9}(?:\D+\d{1,9})*)\s*", re.ASCII)
 
 
 def several_fields(text: str, unit: str) -> tuple[int, str]:

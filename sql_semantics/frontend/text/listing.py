@@ -43,7 +43,7 @@ def _cell(text: str) -> re.Pattern[str]:
     for _ in range(_NESTED - 1):
         inner = rf"(?:{plain}|,|\({inner}\))*+"
     number = r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
-    return re.compile(
+    return pattern(
         rf"{_BLANK}(?:({number})|({text})|({_PLACE})|((?:{plain}|\({inner}\))++)){_BLANK}"
         rf"(,|\)(?:{_BLANK},{_BLANK}\()?+)",
         re.ASCII | re.DOTALL,
@@ -53,7 +53,7 @@ def _cell(text: str) -> re.Pattern[str]:
 def _part(text: str) -> re.Pattern[str]:
     """A literal or a parameter within a cell."""
     number = r"(?<![\w.])[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.])"
-    return re.compile(rf"(?P<text>{text})|(?P<place>{_PLACE})|(?P<cast>::)|(?P<number>{number})", re.ASCII | re.DOTALL)
+    return pattern(rf"(?P<text>{text})|(?P<place>{_PLACE})|(?P<cast>::)|(?P<number>{number})", re.ASCII | re.DOTALL)
 
 
 _CELL = {backslashes: _cell(text) for backslashes, text in _TEXTS.items()}

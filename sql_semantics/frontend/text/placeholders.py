@@ -56,7 +56,7 @@ _PLACES = r"""
 """
 _LOOKS = pattern(r"\$[0-9]|[?]|%s|%\(|:[A-Za-z_]")
 _LEXERS = {
-    backslashes: re.compile((_BACKSLASHES if backslashes else _COMMON) + _PLACES, re.VERBOSE | re.DOTALL)
+    backslashes: pattern((_BACKSLASHES if backslashes else _COMMON) + _PLACES, re.VERBOSE | re.DOTALL)
     for backslashes in (True, False)
 }
 

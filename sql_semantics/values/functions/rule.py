@@ -113,3 +113,12 @@ def refused(construct: str) -> Callable[[Sequence[SqlType], Sequence[Value]], Sq
         raise Unsupported(construct)
 
     return refuse
+
+
+def merged(*tables: Table) -> Table:
+    """One table; overloads of a later one come behind those of an earlier one."""
+    result: Table = {}
+    for table in tables:
+        for name, found in table.items():
+            result[name] = result.get(name, ()) + found
+    return result
