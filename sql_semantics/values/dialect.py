@@ -50,7 +50,8 @@ class Dialect:
     default. `named`: the types that the schema defines, by folded name. `ignores_checks`: no CHECK is enforced.
     `descends`: ORDER BY that says no direction descends; `null_order`: where NULLs come in one that does not say that,
     as the parser has it for the product, at one end, or where less or more than all values would. `quotient_digits`:
-    how many digits more than its dividend MySQL's quotient of DECIMALs has (div_precision_increment).
+    how many digits more than its dividend MySQL's quotient of DECIMALs has (div_precision_increment). `list_bytes`:
+    after how many bytes MySQL cuts GROUP_CONCAT, where the log tells (group_concat_max_len).
     """
 
     name: str
@@ -72,6 +73,7 @@ class Dialect:
     descends: bool = False
     null_order: NullOrder = "parsed"
     quotient_digits: int = 4
+    list_bytes: int | None = None
 
     @property
     def home_schema(self) -> str | None:

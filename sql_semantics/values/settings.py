@@ -166,6 +166,7 @@ _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
         "collation_connection": _own_collation,
         "autocommit": _one_of("0", "1", "on", "off"),
         "div_precision_increment": lambda value, dialect: value == str(dialect.quotient_digits),
+        "group_concat_max_len": lambda value, dialect: value == str(dialect.list_bytes),
     },
     "sqlite": {
         "foreign_keys": _enforced,

@@ -68,6 +68,7 @@ _HANG = {
     "mysql": {
         "sql_select_limit": r"select|table|values|with",
         "group_concat_max_len": r"group_concat|json_\w*agg",
+        "old_passwords": r"password",
         "max_sort_length": r"order|group|distinct|union|min|max|over",
         "lc_time_names": r"date_format|dayname|monthname|str_to_date",
         "default_week_format": r"week",

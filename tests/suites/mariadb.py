@@ -36,7 +36,6 @@ COLLATION = "utf8mb4_general_ci"
 SCRIPTS = ("select", "update", "func_*")
 _ASKED = re.compile(r"\(*\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH|VALUES|TABLE|DO)\b", re.IGNORECASE)
 _USUAL = {
-    "group_concat_max_len": 1_048_576,
     "sql_select_limit": 2**64 - 1,
     "default_week_format": 0,
     "sql_auto_is_null": 0,
@@ -45,9 +44,13 @@ _USUAL = {
     "check_constraint_checks": 1,
     "lc_time_names": "en_US",
     "max_sort_length": 1024,
+    "old_passwords": 0,
 }
 """MariaDB's settings that answers hang on, by default."""
-_MODELLED = "@@sql_mode, @@collation_connection, @@time_zone, DATABASE(), @@autocommit, @@div_precision_increment"
+_MODELLED = (
+    "@@sql_mode, @@collation_connection, @@time_zone, DATABASE(), @@autocommit, @@div_precision_increment,"
+    " @@group_concat_max_len"
+)
 _SETTINGS = f"SELECT {', '.join((_MODELLED, *(f'@@{name}' for name in _USUAL)))}"
 _BOTH = re.compile(r"\b(INTO\s+(OUTFILE|DUMPFILE|@)|LOAD_FILE|SLEEP|BENCHMARK|GET_LOCK)\b", re.IGNORECASE)
 _UNORDERED = re.compile(r"\bGROUP_CONCAT\b", re.IGNORECASE)
@@ -166,12 +169,13 @@ class Script:
         if not answer.rows or not isinstance(answer.rows[0][0], str):
             self._home = False  # what the server says comes in other characters
             return
-        ((mode, collation, zone, database, commits, digits, *others),) = answer.rows
+        ((mode, collation, zone, database, commits, digits, longest, *others),) = answer.rows
         unusual = {name: value for (name, usual), value in zip(_USUAL.items(), others, strict=True) if value != usual}
         self._home = database == "test" and collation.startswith("utf8mb4_") and commits == 1
         other = None if collation == COLLATION else collation
         away = None if zone in ("SYSTEM", "UTC", "+00:00") else zone
         dialect = replace(self._dialect, sql_mode=mode, literals=other, timezone=away, quotient_digits=digits)
+        dialect = replace(dialect, list_bytes=longest)
         try:
             read_schema(["CREATE TABLE x (a int)"], dialect)
         except Unsupported:

@@ -45,7 +45,8 @@ def dialect_of(log: Log) -> Dialect:
         timezone=_zone(settings.get("timezone")),
         sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
         search_path=_path(settings.get("search_path")),
-        quotient_digits=_digits(settings.get("div_precision_increment")),
+        quotient_digits=_number(settings.get("div_precision_increment")) or 4,
+        list_bytes=_number(settings.get("group_concat_max_len")),
         folds_tables=str(settings.get("lower_case_table_names", 0)) in ("1", "2"),
     )
 
@@ -56,8 +57,8 @@ def _path(value: object) -> tuple[str, ...]:
     return tuple(name for name in names if name not in ("", "$user", "pg_catalog"))
 
 
-def _digits(value: object) -> int:
-    return int(str(value)) if str(value).isdecimal() else 4
+def _number(value: object) -> int | None:
+    return int(str(value)) if str(value).isdecimal() else None
 
 
 def _zone(name: object) -> str | None:

@@ -41,12 +41,14 @@ from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
+    EXACT_KINDS,
     FLOAT_KINDS,
     INT,
     INTEGER_KINDS,
     JSON,
     JSONB,
     NUMBER_KINDS,
+    NUMERIC,
     TEXT,
     Kind,
 )
@@ -79,8 +81,10 @@ def is_aggregate(node: Node, binder: Binder) -> bool:
 
 
 def _is_statistic(node: Node, binder: Binder) -> bool:
-    known = type(node) in _SPREADS or (isinstance(node, exp.WithinGroup) and type(node.this) in _ORDERED_SETS)
-    return known and binder.context.dialect.rules.expressions.has_statistics
+    rules = binder.context.dialect.rules.expressions
+    if type(node) in _SPREADS:
+        return rules.has_statistics or rules.spreads_are_shown
+    return isinstance(node, exp.WithinGroup) and type(node.this) in _ORDERED_SETS and rules.has_statistics
 
 
 def _named(node: Node, binder: Binder) -> str | None:
@@ -98,6 +102,8 @@ def aggregate(binder: Binder, node: Node) -> Expr:
         if rules.misuse_is_error:
             raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
         raise Unsupported(f"aggregate function in {binder.clause}")
+    if rules.spreads_are_shown and type(node) in _SPREADS and not _is_only_shown(binder, node):
+        raise Unsupported("a variance or a standard deviation that is not only shown")
     bound = bind_aggregate(binder.within("an aggregate"), node)
     parts = list(bound.expressions())
     doubtful = bound.filter is not None and rules.aggregates_belong == "by one part"
@@ -111,6 +117,19 @@ def aggregate(binder: Binder, node: Node) -> Expr:
         # MariaDB 10.11 gives it to the query further out, columns of this one or none
         raise Unsupported(f"aggregate of a subquery that reads an outer query in {binder.context.dialect.name}")
     return _placed(bound, binder.aggregates)
+
+
+def _is_only_shown(binder: Binder, node: Node) -> bool:
+    """Whether an item of the outermost query is this aggregate alone, and nothing else is made of it."""
+    item = node.parent if isinstance(node.parent, exp.Alias) else node
+    query = item.parent
+    if not isinstance(query, exp.Select) or query.parent is not None or binder.context.variables:
+        return False
+    used = [query.args[part] for part in ("order", "having", "qualify", "distinct", "into") if query.args.get(part)]
+    places = [str(place.this) for part in used for place in part.find_all(exp.Literal)]
+    names = [column.name.lower() for part in used for column in part.find_all(exp.Column)]
+    named = item.alias.lower() in names if isinstance(item, exp.Alias) else False
+    return item in query.expressions and not (named or places or query.args.get("distinct") or query.args.get("into"))
 
 
 def _surely_read(expr: Expr) -> list[Column]:
@@ -222,6 +241,8 @@ def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
     known = FUNCTIONS.get(type(node)) or (_SPREADS.get(type(node)) if _is_statistic(node, inner) else None)
     if known is None:
         raise unsupported(node, "an aggregate's place")
+    if isinstance(node, exp.Stddev) and inner.context.dialect.rules.expressions.spreads_are_shown:
+        known = "stddev_pop"
     if isinstance(node, exp.GroupConcat):
         only(node, "this", "separator")
         return known, node.this, node.args.get("separator")
@@ -281,6 +302,10 @@ def _of_one(
         operand = sorted_digits(operand, context)
     if function in _SPREADS.values() and operand.type.kind in FLOAT_KINDS:
         raise Unsupported(f"function {function}() of {operand.type}")  # its last digits hang on the order of the rows
+    if function in _SPREADS.values() and context.dialect.rules.expressions.spreads_are_shown:
+        if distinct or operand.type.kind not in EXACT_KINDS or operand.type == NUMERIC:
+            raise Unsupported(f"function {function}() of {operand.type}")
+        return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
     operand, result = aggregate_type(function, operand, context.dialect)
     shows = context.dialect.rules.types.computed_digits_show
     if shows and function in ("sum", "avg") and has_more_digits(operand):

@@ -150,6 +150,8 @@ def _operand(side: Expr, binder: Binder) -> Expr:
 def _interval(binder: Binder, node: Node) -> Expr:
     only(node, "this", "unit")
     literal, unit = node.this, node.args.get("unit")
+    if isinstance(literal, exp.Tuple) and unit is None and binder.context.dialect.rules.expressions.interval_is_syntax:
+        return call_function("interval", [binder.value(item) for item in literal.expressions], binder.context)
     if not binder.context.dialect.rules.types.has_intervals:
         raise unsupported(node)
     if not isinstance(literal, exp.Literal) or (unit is not None and not isinstance(unit, exp.Var)):

@@ -270,7 +270,7 @@ def by_name(binder: Binder, node: Node) -> Expr:
     own_rules, types = dialect.rules.expressions, dialect.rules.types
     if isinstance(node.this, exp.Identifier):
         raise unsupported(node)
-    arguments = list(node.expressions)
+    arguments = _own_arguments(binder, name, list(node.expressions))
     untyped = name in _OF_CLOCKS and any(isinstance(item, _UNTYPED) for item in arguments)
     if own_rules.texts_become_moments and untyped:
         raise Unsupported(f"{name}() of an untyped text in {dialect.name}")  # one without a clock is read as one
@@ -284,6 +284,7 @@ def by_name(binder: Binder, node: Node) -> Expr:
         bind_array_function(binder, name, arguments)
         or bind_json_function(binder, name, arguments)
         or bind_json_writer(binder, name, arguments)
+        or _named_constant(binder, name, arguments)
     )
     if own is not None:
         return own
@@ -324,10 +325,10 @@ def by_name(binder: Binder, node: Node) -> Expr:
 
 def _as_shown(name: str, bound: list[Expr], binder: Binder) -> list[Expr]:
     """The arguments, those as texts that the function takes as they are shown, whatever they are."""
-    first = len(bound)
+    first, rules = len(bound), binder.context.dialect.rules
     if name in ("concat", "concat_ws"):
         first = 0
-    elif name == "format" and not binder.context.dialect.rules.values.affinities:  # SQLite's is its printf()
+    elif name == "format" and not (rules.values.affinities or rules.expressions.formats_numbers):  # SQLite: printf()
         first = 1  # what is before is a text itself
     return [*bound[:first], *(_displayed(item, binder) for item in bound[first:])]
 
@@ -340,6 +341,29 @@ def _check_written(bound: list[Expr]) -> None:
     if len(bound) == 2 and isinstance(bound[1], Const) and isinstance(bound[1].value, str):
         with suppress(SqlError):  # raised for each row, if there is one
             (read_figures if kind in EXACT_KINDS else read_pattern)(bound[1].value)
+
+
+def _named_constant(binder: Binder, name: str, arguments: list[Node]) -> Expr | None:
+    """NAME_CONST is its value, a literal."""
+    if name != "name_const" or name not in rules(binder.context.dialect):
+        return None
+    if len(arguments) != 2 or not isinstance(arguments[0], exp.Literal):
+        raise Unsupported("name_const() of other than a name and a literal")
+    given = arguments[1].this if isinstance(arguments[1], exp.Neg) else arguments[1]
+    if isinstance(given, exp.Binary | exp.Func | exp.Column) and not isinstance(given, exp.Cast):
+        raise SqlError("HY000", "incorrect arguments to NAME_CONST")
+    signed = given is not arguments[1] and (not isinstance(given, exp.Literal) or given.is_string)
+    if signed or not isinstance(given, exp.Literal | exp.Null):
+        raise Unsupported("name_const() of other than a name and a literal")
+    return binder.expr(arguments[1])
+
+
+def _own_arguments(binder: Binder, name: str, arguments: list[Node]) -> list[Node]:
+    """The arguments without one that says what is so in any case: FORMAT's English. Raises Unsupported for others."""
+    formats = name == "format" and binder.context.dialect.rules.expressions.formats_numbers
+    if formats and len(arguments) == 3 and arguments[2].name.lower() != "en_us":
+        raise Unsupported("function format()")
+    return arguments[:2] if formats else arguments
 
 
 _BOUND_BY_NAME = frozenset({"date_add", "date_sub", "adddate", "subdate", "timestampdiff", "mod"})

@@ -55,6 +55,8 @@ _OF_CONNECTION = frozenset(
         "md5",
         "monthname",
         "oct",
+        "old_password",
+        "password",
         "sha1",
         "sha2",
     }

@@ -22,6 +22,12 @@ class ExpressionRules:
     has_statistics: bool
     """Whether variances, percentiles and the commonest value are those of PostgreSQL."""
 
+    spreads_are_shown: bool
+    """Whether variances are doubles that are shown with so many digits more than what they are of (MySQL)."""
+
+    formats_numbers: bool
+    """Whether FORMAT writes a number with so many digits (MySQL 14.8)."""
+
     misuse_is_error: bool
     """Whether an aggregate or a window function where none may stand is an error whose SQLSTATE is known."""
 

@@ -111,8 +111,10 @@ def _maker(aggregate: Aggregate, dialect: Dialect) -> Callable[[list[Row]], Valu
 
 
 def _joined(dialect: Dialect) -> Callable[[list[Row]], Value]:
-    """The delimiter stands before each value but the first."""
-    longest = dialect.rules.running.list_bytes
+    """The delimiter stands before each value but the first. What is too long is cut, with a warning that is an error
+    where it is stored."""
+    longest = dialect.list_bytes or dialect.rules.running.list_bytes
+    cuts = dialect.list_bytes is not None and dialect.writing is None
 
     def join(values: list[Row]) -> Value:
         parts = [str(values[0][0])]
@@ -120,6 +122,8 @@ def _joined(dialect: Dialect) -> Callable[[list[Row]], Value]:
             parts += (str(delimiter or ""), str(value))
         text = "".join(parts)
         if longest is not None and len(text.encode()) > longest:
+            if cuts and text.isascii():  # other letters have as many bytes as their character set gives them
+                return text[:longest]
             raise Unsupported("GROUP_CONCAT beyond group_concat_max_len")
         return text
 

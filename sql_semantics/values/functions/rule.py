@@ -106,6 +106,11 @@ def same(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
     return types[0]
 
 
+def second(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    """The second argument's type."""
+    return types[1]
+
+
 def refused(construct: str) -> Callable[[Sequence[SqlType], Sequence[Value]], SqlType]:
     """The result of an overload that exists and is not modelled: Unsupported, naming it, where it is called."""
 

@@ -6,9 +6,11 @@ sums of doubles that round, integer sums that overflow on the way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -98,6 +100,8 @@ def _fold(function: str, argument: SqlType, result: SqlType, dialect: Dialect, r
     if function in ("avg", "avg_in_steps", "avg_at_once"):
         mean = _average(argument, result, dialect, function)
         return lambda values: mean(values) if values else None
+    if function in SPREADS and result.kind is Kind.DOUBLE:
+        return _shown_spread(function, (argument.scale or 0) + dialect.quotient_digits)
     if function in SPREADS:
         return _spread(function)
     raise Unsupported(f"aggregate {function}")
@@ -126,6 +130,47 @@ def _spread(function: str) -> Fold:
         return root_at_scale(variance, scale_of(variance))
 
     return spread
+
+
+def _shown_spread(function: str, digits: int) -> Fold:
+    """Variance and standard deviation as MySQL shows them, with so many `digits`. It adds up doubles row by row
+    (Item_sum_variance); raises Unsupported where the order of the rows, or another way to add, may show."""
+    sample, deviation = function.endswith("samp"), function.startswith("stddev")
+
+    def spread(values: list[Any]) -> Value:
+        count = len(values)
+        if count <= sample:
+            return None
+        exact = [Fraction(value) for value in values]
+        mean = sum(exact, Fraction(0)) / count
+        variance = sum(((value - mean) ** 2 for value in exact), Fraction(0)) / (count - sample)
+        if not variance:
+            return 0.0
+        square = variance + mean * mean
+        error = count * _UNIT * (variance + square * _UNIT + Fraction(math.sqrt(variance * square)))
+        low, high = max(variance - error, Fraction(0)), variance + error
+        return _shown(low, high, deviation, digits)
+
+    return spread
+
+
+_UNIT = Fraction(1, 2**49)
+"""More than what one step of the sum may lose, of what it has."""
+
+
+def _shown(low: Fraction, high: Fraction, deviation: bool, digits: int) -> float:
+    """What both are as numbers of so many digits, or both roots."""
+    scale: int = 10**digits
+
+    def nearest(value: Fraction) -> int:
+        if deviation:
+            return (math.isqrt(math.floor(4 * value * scale * scale)) + 1) // 2
+        return math.floor(value * scale + Fraction(1, 2))
+
+    found = nearest(low)
+    if found != nearest(high):
+        raise Unsupported("a variance or a standard deviation whose last digits hang on the order of the rows")
+    return found / scale
 
 
 def _extreme(function: str, argument: SqlType, rule: TextRule) -> Fold:

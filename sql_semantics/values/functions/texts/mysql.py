@@ -8,13 +8,25 @@ import string
 import zlib
 from collections.abc import Callable
 from datetime import date, timedelta
+from decimal import Decimal
 from operator import eq
 from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.functions.moments.temporal import DAYS, MONTHS
-from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, of_either, plainly
+from sql_semantics.values.functions.rule import (
+    Call,
+    Implementation,
+    Rule,
+    Table,
+    any_of,
+    exactly,
+    of_either,
+    plainly,
+    second,
+)
 from sql_semantics.values.functions.texts.regular import read_regex
+from sql_semantics.values.numbers.number import round_scale
 from sql_semantics.values.text import TextRule, common_rule, text_equality, text_order, text_rule
 from sql_semantics.values.types import BIGINT, BYTES, EXACT_KINDS, INT, INTEGER_KINDS, TEXT, UBIGINT, Kind
 
@@ -100,6 +112,61 @@ _SHA2: dict[int | None, Callable[[bytes], Any]] = {
 }
 
 
+def _password(value: str | bytes | None) -> str:
+    """MariaDB's hash of a password, empty for none."""
+    if not value:
+        return ""
+    once = hashlib.sha1(bytes_of(value), usedforsecurity=False).digest()
+    return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper()
+
+
+def _old_password(value: str | bytes) -> str:
+    """The hash of MySQL before 4.1 (password.c, hash_password)."""
+    if not value:
+        return ""
+    first, second, more = 1345345333, 0x12345671, 7
+    for byte in bytes_of(value).translate(None, b" \t"):
+        first ^= ((first & 63) + more) * byte + (first << 8)
+        second += (second << 8) ^ first
+        more += byte
+        first, second = first & _WORD, second & _WORD
+    return f"{first & _HALF:08x}{second & _HALF:08x}"
+
+
+_WORD, _HALF = 2**64 - 1, 2**31 - 1
+
+
+def _interval(value: Any, *bounds: Any) -> int:
+    """How many of the bounds the value has reached, -1 for NULL; a bound that is NULL is none."""
+    told = [bound for bound in bounds if bound is not None]
+    if len(bounds) >= _SEARCHED and (len(told) < len(bounds) or told != sorted(told)):
+        raise Unsupported("interval() of many bounds that are not in order")  # it looks for the place by halves
+    if value is None:
+        return -1
+    return next((place for place, bound in enumerate(bounds) if bound is not None and bound > value), len(bounds))
+
+
+_SEARCHED = 8
+
+
+def _format(value: float | Decimal, digits: int) -> str:
+    """So many digits behind the point, and commas between thousands; halves are rounded away from zero, of doubles
+    what the product with the power of ten is nearest to (my_double_round)."""
+    digits = min(max(digits, 0), _MOST_DIGITS)
+    if isinstance(value, float):
+        scaled = value * 10.0**digits
+        if abs(scaled) > _EXACT_DOUBLE:
+            raise Unsupported("format() of such a double")
+        value = round(scaled) / 10.0**digits
+    else:
+        value = round_scale(Decimal(value), digits)
+    return f"{value or abs(value):,.{digits}f}"
+
+
+_MOST_DIGITS = 38
+_EXACT_DOUBLE = 2.0**53
+
+
 def _day(value: date) -> str:
     return DAYS[value.weekday()]
 
@@ -175,6 +242,13 @@ MYSQL: Table = {
     "sha": of_either(TEXT, plainly(_sha1)),
     "sha1": of_either(TEXT, plainly(_sha1)),
     "sha2": of_either(TEXT, _sha2, any_of(INTEGER_KINDS, BIGINT), strict=False),
+    "interval": (Rule((_EXACT, _EXACT), INT, plainly(_interval), variadic=True, strict=False),),
+    "format": (Rule((any_of(EXACT_KINDS | {Kind.DOUBLE}), any_of(INTEGER_KINDS, BIGINT)), TEXT, plainly(_format)),),
     "dayname": (Rule((_MOMENT,), TEXT, plainly(_day)),),
     "monthname": (Rule((_MOMENT,), TEXT, plainly(_month)),),
+}
+MARIADB: Table = {
+    "name_const": (Rule((_TEXTS, any_of(frozenset(Kind))), second, plainly(lambda name, value: value), strict=False),),
+    "password": of_either(TEXT, plainly(_password), strict=False),
+    "old_password": of_either(TEXT, plainly(_old_password)),
 }
