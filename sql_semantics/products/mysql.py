@@ -64,7 +64,7 @@ MYSQL = Rules(
         functions=words(
             "CONVERT CURDATE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURTIME GREATEST GROUP_CONCAT IF IFNULL",
             "ISNULL LEAST LOCALTIME LOCALTIMESTAMP MOD NOW RAND UUID",
-            "JSON_OBJECTAGG STD STDDEV STDDEV_POP STDDEV_SAMP VARIANCE VAR_POP VAR_SAMP",
+            "STD STDDEV STDDEV_POP STDDEV_SAMP VARIANCE VAR_POP VAR_SAMP",
         ),
         foreign_spellings=(
             ("::",),
@@ -96,7 +96,7 @@ MYSQL = Rules(
     ),
     expressions=replace(
         EXPRESSIONS,
-        named_aggregates=(),
+        named_aggregates=(("json_arrayagg", "json_arrayagg"),),
         spreads_are_shown=True,
         formats_numbers=True,
         aggregates_belong="by all, outwards",

@@ -119,7 +119,10 @@ def answers_differ(outcome: Outcome, answer: Answer, dialect: str, scale: bool =
     return None
 
 
+SEVERAL_WAYS = "a choice among several ways"
+
+
 def only_way(count: int) -> int:
     """For `MemoryView.picking`: which of `count` ways the engine goes is not told here."""
     assert count > 1
-    raise Unsupported("a choice among several ways")
+    raise Unsupported(SEVERAL_WAYS)

@@ -28,11 +28,10 @@ from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
 from tests.differential.engines import Answer, Engine
 from tests.suites.files import name_of, text_of
+from tests.suites.ways import every_way
 
 PRODUCTS = {"sqlite": "sqlite", "postgres": "postgresql", "mysql": "mysql", "duckdb": "duckdb"}
 """Our dialects by the names that ``skipif`` and ``onlyif`` use."""
-_WAYS = 512
-"""Ways of one query that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,34 +184,10 @@ class Runner:
         if record.types is None:
             return None, result
         problem = self._difference(record, result)
-        for other in self._other_ways(record.sql) if problem is not None else ():
+        for other in every_way(self.view, lambda: self._execute(record.sql)) if problem is not None else ():
             if self._difference(record, other) is None:
                 return None, other
         return problem, result
-
-    def _other_ways(self, sql: str) -> Iterator[ResultSet[Any] | None]:
-        """What a query answers where the DBMS goes another way than the first; raises Unsupported past `_WAYS`."""
-        first, ways = self.view.picking, [0]
-        for _ in range(_WAYS):
-            counts: list[int] = []
-
-            def pick(count: int, counts: list[int] = counts, taken: tuple[int, ...] = tuple(ways)) -> int:
-                counts.append(count)
-                return taken[len(counts) - 1] if len(counts) <= len(taken) else 0
-
-            self.view.picking = pick
-            try:
-                result = self._execute(sql)
-            finally:
-                self.view.picking = first
-            yield result
-            ways = [*ways[: len(counts)], *[0] * (len(counts) - len(ways))]
-            while ways and ways[-1] + 1 == counts[len(ways) - 1]:
-                ways.pop()
-            if not ways:
-                return
-            ways[-1] += 1
-        raise Unsupported(f"more than {_WAYS} ways that the DBMS may go")
 
     def _execute(self, sql: str) -> ResultSet[Any] | None:
         words = sql.split(None, 3)

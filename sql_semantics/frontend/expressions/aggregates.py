@@ -17,6 +17,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.directions import direction
 from sql_semantics.frontend.expressions.functions import as_text
 from sql_semantics.frontend.expressions.jsons.functions import shown, whole_row
+from sql_semantics.frontend.expressions.jsons.parts import json_part
 from sql_semantics.frontend.queries.grouping import columns_of
 from sql_semantics.frontend.text.dialects import array_of, fold_column
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
@@ -169,12 +170,12 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
     if isinstance(node, exp.WithinGroup) and _is_statistic(node, inner):
         return _ordered_set(node, condition, inner)
     function, argument, more = _call(node, inner)
-    if function.startswith("json") and not rules.lists_values:
+    if function.startswith("json") and not (rules.lists_values or _makes_parts(function, inner)):
         raise unsupported(node)
     order: tuple[OrderKey, ...] = ()
     if isinstance(argument, exp.Order):
         only(argument, "this", "expressions")
-        if rules.aggregates_order == "texts" and function != "string_agg":
+        if rules.aggregates_order == "texts" and function not in ("string_agg", "json_arrayagg"):
             raise Unsupported(f"ORDER BY in {function}()")
         if rules.aggregates_order == "none":
             raise Unsupported(f"ORDER BY in an aggregate in {dialect.name}, which only knows it since 3.44")
@@ -195,6 +196,8 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
         raise unsupported(node)
     if function == "count" and not distinct and not order and len(items) == 1 and _is_row(items[0], inner):
         return Aggregate("count_star", (), False, BIGINT, condition)
+    if function == "json_arrayagg":
+        return _array_of_parts(items, distinct, order, inner)
     bound = [inner.expr(item) for item in items]
     computed = any(can_raise(item) and not _may_be_null(item) for item in bound)
     if rules.counts_unseen and function == "count" and computed:
@@ -214,6 +217,20 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
             raise Unsupported(f"{function}(DISTINCT) of several expressions")
         return _count_combinations(bound, condition, inner)
     return _of_one(function, bound[0], distinct, condition, order, inner)
+
+
+def _makes_parts(function: str, inner: Binder) -> bool:
+    """Whether it is MariaDB's JSON_ARRAYAGG, which MySQL has in another way."""
+    return function == "json_arrayagg" and inner.context.dialect.product == "mariadb"
+
+
+def _array_of_parts(items: list[Node], distinct: bool, order: tuple[OrderKey, ...], inner: Binder) -> Aggregate:
+    """JSON_ARRAYAGG. Its values are distinct as values, so that texts which differ may be one."""
+    if len(items) != 1 or isinstance(items[0], exp.Limit) or isinstance(items[0].unnest(), exp.Null):
+        raise Unsupported("json_arrayagg() of several expressions, of a bare NULL or with LIMIT")
+    if distinct and inner.typed(items[0]).type.kind not in INTEGER_KINDS:
+        raise Unsupported("json_arrayagg(DISTINCT) of other than integers")
+    return Aggregate("json_arrayagg", (json_part(inner, items[0]),), distinct, JSON, None, order)
 
 
 def _is_row(node: Node, inner: Binder) -> bool:

@@ -59,7 +59,9 @@ _LEAVES = frozenset({Const, Param, Column, Variable, Outer, Free})
 """What most of a long statement is."""
 
 
-LISTS = frozenset({"string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"})
+LISTS = frozenset(
+    {"string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"} | {"json_arrayagg"}
+)
 """Aggregates that put values one after the other."""
 
 ORDERED_SETS = frozenset({"percentile_disc", "percentile_cont", "mode"})

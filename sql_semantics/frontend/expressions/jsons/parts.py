@@ -64,15 +64,15 @@ def bind_json_writer(binder: Binder, name: str, nodes: Sequence[Node]) -> Expr |
             raise SqlError("42000", f"incorrect parameter count in the call to {name}")
         given = [binder.value(nodes[0])]
         for path, value in zip(nodes[1::2], nodes[2::2], strict=True):
-            given += [binder.value(path), _part(binder, value)]
+            given += [binder.value(path), json_part(binder, value)]
     elif name == "json_object":
         if len(nodes) % 2:
             raise SqlError("42000", f"incorrect parameter count in the call to {name}")
         given = []
         for key, value in zip(nodes[::2], nodes[1::2], strict=True):
-            given += [_key(binder, key), _part(binder, value)]
+            given += [_key(binder, key), json_part(binder, value)]
     else:
-        given = [_part(binder, node) for node in nodes]
+        given = [json_part(binder, node) for node in nodes]
         if nodes and all(isinstance(node.unnest(), exp.Null) for node in nodes):
             raise Unsupported("json_array() of nothing but NULL")  # which are bytes to the client
     return call_function(name, given, binder.context)
@@ -85,7 +85,7 @@ def _key(binder: Binder, node: Node) -> Expr:
     return key
 
 
-def _part(binder: Binder, node: Node) -> Expr:
+def json_part(binder: Binder, node: Node) -> Expr:
     """The text of a part; NULL becomes null."""
     node = node.unnest()
     if isinstance(node, exp.Boolean):

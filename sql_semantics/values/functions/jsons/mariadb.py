@@ -229,6 +229,51 @@ def _has_paths(call: Call) -> Implementation:
     return apply
 
 
+def _overlaps(call: Call) -> Implementation:
+    """Whether two texts have something in common: objects a name with the same value, arrays an item, an array and
+    another value that value."""
+
+    def apply(first: str, second: str) -> int:
+        if not (_is_json(first) and _is_json(second)):
+            raise Unsupported("json_overlaps() of a text that is no JSON")
+        left, right = first.strip(_BLANKS), second.strip(_BLANKS)
+        if _depth(left) > _FLAT or _depth(right) > _FLAT:
+            raise Unsupported("json_overlaps() of arrays and objects within others")  # 10.11 compares these in part
+        if left.startswith("{") and right.startswith("{"):
+            members, others = _by_name(left), _by_name(right)
+            return int(any(name in others and _is_same(part, others[name]) for name, part in members.items()))
+        if left.startswith("[") or right.startswith("["):
+            return int(any(_is_same(one, other) for one in _items_of(left) for other in _items_of(right)))
+        return int(_is_same(left, right))
+
+    return apply
+
+
+_FLAT = 2
+_BLANKS = " \t\r\n"
+
+
+def _items_of(part: str) -> list[str]:
+    return [item for _, item in parts_of(part)] if part.startswith("[") else [part]
+
+
+def _by_name(part: str) -> dict[str, str]:
+    found = parts_of(part)
+    if len({name for name, _ in found}) < len(found):
+        raise Unsupported("a JSON object with a key twice")
+    return {str(name): inner for name, inner in found}
+
+
+def _is_same(left: str, right: str) -> bool:
+    """Whether two parts without parts are one value. Raises Unsupported for numbers that are not plain."""
+    numbers = [_NUMBER.fullmatch(part) for part in (left, right)]
+    if all(numbers):
+        return float(left) == float(right)
+    if any(part[0] in "-0123456789" and not number for part, number in zip((left, right), numbers, strict=True)):
+        raise Unsupported("json_overlaps() of such a number")
+    return left == right
+
+
 def _part_rules(result: SqlType, found: Callable[[str], Value]) -> tuple[Rule, ...]:
     def build(call: Call) -> Implementation:
         return _asked(call, found)
@@ -244,6 +289,7 @@ MARIADB: Table = {
         Rule(exactly(TEXT, TEXT), INT, _contains),
         Rule(exactly(TEXT, TEXT, TEXT), INT, _contains),
     ),
+    "json_overlaps": (Rule(exactly(TEXT, TEXT), INT, _overlaps),),
     "json_value": (Rule(exactly(TEXT, TEXT), TEXT, _value),),
     "json_unquote": (Rule((Slot(frozenset({Kind.JSON, Kind.TEXT}), TEXT),), TEXT, _unquote),),
     "json_valid": (Rule(exactly(TEXT), INT, _valid),),
