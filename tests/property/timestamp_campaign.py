@@ -71,8 +71,8 @@ def table(counts: Mapping[str, Mapping[str, int]], commit: str) -> list[str]:
     faults = [word for found in counts.values() for word in found if word.startswith("FAULT")]
     rows = [f"| {word} | {' | '.join(f'{found.get(word, 0):,}' for found in counts.values())} |" for word in words]
     told = f"the judges differed {len(faults)} times" if faults else "no two judges differed"
-    head = f"At {commit}, each log at {' and '.join(f'`{level}`' for level in LEVELS)}: {told}."
-    return [head, "", f"| | {' | '.join(counts)} |", f"|---|{'---:|' * len(counts)}", *rows, *faults]
+    head = f"At {commit}, each log at {' and '.join(f'`{level}`' for level in LEVELS)}:"
+    return [head, f"{told}.", "", f"| | {' | '.join(counts)} |", f"|---|{'---:|' * len(counts)}", *rows, *faults]
 
 
 def main() -> None:
