@@ -10,8 +10,9 @@ import io
 import json
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -26,6 +27,7 @@ from troubadour.audit.streamed.judge import Streaming
 from troubadour.audit.told.remarks import with_remarks
 from troubadour.coverage.library import library_for
 from troubadour.formats import read_log, write_log
+from troubadour.formats.streaming import stream
 from troubadour.formats.streaming.settled import Settled
 from troubadour.formats.streaming.stream import Stream, Unstreamed
 from troubadour.formats.text import opened
@@ -291,3 +293,57 @@ def test_what_is_no_stream_is_left_to_the_whole_log(more: str, why: str, tmp_pat
     found = as_stream(b"".join([*begun, *lines, more.encode()]), "serializable")
     assert isinstance(found, str)
     assert why in found
+
+
+def tied_log(seed: int, path: Path) -> None:
+    """Lines out of order whose commits tie, with answers of one clock or of two, of which some lack."""
+    rng = random.Random(seed)
+    header = {"format": "troubadour-log", "version": 1, "dialect": "postgres", "schema": ["CREATE TABLE t (id INT)"]}
+    lines = []
+    every = rng.choice([1, 2, 3])
+    clocks, numbered, lacks = rng.choice([[None], ["a", "b"]]), rng.random() < 0.2, rng.choice([0, 0, 0.2])
+    for place in range(rng.randrange(2, 30)):
+        line: dict[str, Any] = {"id": place, "status": "committed", "statements": [], "commit": place // every}
+        if rng.random() >= lacks:
+            line |= {"returned": 10 * place + rng.randrange(30)}
+        if (clock := rng.choice(clocks)) is not None:
+            line["clock"] = clock
+        if numbered:
+            line |= {"session": "s", "sno": place}
+        lines.append(line)
+    order = sorted(range(len(lines)), key=lambda place: place + rng.uniform(0, rng.choice([0.5, 4])))
+    path.write_text("".join(json.dumps(line) + "\n" for line in [header, *(lines[place] for place in order)]))
+
+
+def ties(seeds: range, path: Path, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """A stream that is certain of hint order has it, whatever comes in which batch."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        tied_log(seed, path)
+        monkeypatch.setattr(stream, "WINDOW", 1 + seed % 7)
+        size = 60 + seed * 37 % 900
+
+        def pieces(source: BinaryIO, stored: object, size: int = size) -> Iterator[bytes]:
+            yield from iter(lambda: source.read(size), b"")
+
+        monkeypatch.setattr(stream, "blocks", pieces)
+        with path.open("rb") as file:
+            read = stream.Stream(file)
+            try:
+                streamed = [one.id for batch in read.batches() for one in batch]
+            except stream.Unstreamed:
+                found["numbers"] += 1
+                continue
+        if not read.ascent.certain:
+            found["uncertain"] += 1
+            continue
+        log = read_log([path])
+        assert streamed == [one.id for one in log.transactions], seed
+        commits = [one.commit for one in log.transactions]
+        found["ties" if len(set(commits)) < len(commits) else "certain"] += 1
+    return found
+
+
+def test_a_stream_that_is_certain_of_hint_order_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ties(range(400), tmp_path / "log", monkeypatch)
+    assert min(found["ties"], found["certain"], found["uncertain"]) > 20, found

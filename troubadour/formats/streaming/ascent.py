@@ -48,7 +48,7 @@ class Ascent(msgspec.Struct, forbid_unknown_fields=True):
             self.by, self.clock, self.first, self.last = later.by, later.clock, later.first, later.last
         elif later.by is not None:
             alike = (self.by, self.clock) == (later.by, later.clock)
-            # of equal commits another time may tell; of equal answers the file does
+            # of equal commits another time may tell, for which it takes all of them; of equal answers the file does
             ascend = (lt if self.by == "commit" else le)(self.last, later.first)
             self.certain = self.certain and alike and ascend
             self.last = later.last
@@ -67,7 +67,9 @@ def _ascent(placed: Sequence[Transaction]) -> Ascent:
     first, last = placed[0], placed[-1]
     commits = [one.commit for one in placed]
     if first.commit is not None and last.commit is not None and None not in commits:
-        ascend = all(map(lt, commits, islice(commits, 1, None)))  # type: ignore[arg-type]
+        # what tells of equal commits are other times of these, unless another part has one of them, or their numbers
+        follows = lt if any(one.sno is not None for one in placed) else le
+        ascend = all(map(follows, commits, islice(commits, 1, None)))  # type: ignore[arg-type]
         return Ascent("commit", None, first.commit, last.commit, ascend)
     returned = [one.returned for one in placed]
     if first.returned is None or last.returned is None or None in returned or any(one is not None for one in commits):
