@@ -140,12 +140,12 @@ class OrderKey:
 class Aggregate:
     """One aggregate over the rows of a group.
 
-    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or, var_pop, var_samp, stddev_pop,
-    stddev_samp, one of `LISTS` or of `ORDERED_SETS`, grouping (of group keys), or bare, bare_min and bare_max (SQLite's
-    ungrouped column, the latter with the argument of the MIN or MAX beside it). `arguments` is empty for count_star
-    only; string_agg has the value and the delimiter; count may have several (MySQL's ``COUNT(DISTINCT a, b)``). Only
-    rows for which `filter` is TRUE count. `order` (keys over the row)
-    is the order of the values.
+    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or, bit_and, bit_or, bit_xor, var_pop,
+    var_samp, stddev_pop, stddev_samp, one of `LISTS` or of `ORDERED_SETS`, grouping (of group keys), or bare, bare_min
+    and bare_max (SQLite's ungrouped column, the latter with the argument of the MIN or MAX beside it). `arguments` is
+    empty for count_star only; string_agg has the value and the delimiter; count may have several (MySQL's
+    ``COUNT(DISTINCT a, b)``). Only rows for which `filter` is TRUE count. `order` (keys over the row) is the order of
+    the values.
     """
 
     function: str

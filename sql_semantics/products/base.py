@@ -162,6 +162,7 @@ EXPRESSIONS = ExpressionRules(
     has_statistics=False,
     spreads_are_shown=False,
     formats_numbers=False,
+    folds_bits=False,
     misuse_is_error=False,
     aggregates_belong="by all",
     aggregates_filter=True,

@@ -64,7 +64,7 @@ MYSQL = Rules(
         functions=words(
             "CONVERT CURDATE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURTIME GREATEST GROUP_CONCAT IF IFNULL",
             "ISNULL LEAST LOCALTIME LOCALTIMESTAMP MOD NOW RAND UUID",
-            "STD STDDEV STDDEV_POP STDDEV_SAMP VARIANCE VAR_POP VAR_SAMP",
+            "BIT_AND BIT_OR BIT_XOR STD STDDEV STDDEV_POP STDDEV_SAMP VARIANCE VAR_POP VAR_SAMP",
         ),
         foreign_spellings=(
             ("::",),
@@ -99,6 +99,7 @@ MYSQL = Rules(
         named_aggregates=(("json_arrayagg", "json_arrayagg"),),
         spreads_are_shown=True,
         formats_numbers=True,
+        folds_bits=True,
         aggregates_belong="by all, outwards",
         aggregates_filter=False,
         aggregates_order="texts",

@@ -1,5 +1,5 @@
-"""MariaDB's variances, lists that are cut, FORMAT, INTERVAL, PASSWORD and NAME_CONST, on the server. Knows no other
-function."""
+"""MariaDB's variances, bits of rows, lists that are cut, FORMAT, INTERVAL, PASSWORD and NAME_CONST, and numbers stored
+as moments, on the server. Knows no other function."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _compare(beside: Beside, asked: Iterable[str]) -> list[str]:
     return outside
 
 
-@pytest.mark.parametrize("rounds", [12, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [6, pytest.param(600, marks=pytest.mark.slow)])
 def test_spreads(mariadb: Any, rounds: int) -> None:
     """Nearly all are told; those of doubles, and those that are computed with, are not."""
     connection, collation = mariadb
@@ -100,7 +100,7 @@ def test_spreads_that_are_not_only_shown(mariadb: Any) -> None:
     assert len(_compare(beside, asked)) == len(asked)
 
 
-@pytest.mark.parametrize("rounds", [15, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [6, pytest.param(1000, marks=pytest.mark.slow)])
 def test_lists_that_are_cut(mariadb: Any, rounds: int) -> None:
     connection, collation = mariadb
     rng = random.Random(11)
@@ -124,6 +124,43 @@ def test_lists_that_are_cut(mariadb: Any, rounds: int) -> None:
                 assert _compare(beside, [stores]), "an error in a statement that stores"
         finally:
             engine.run("SET group_concat_max_len = DEFAULT")
+
+
+@pytest.mark.parametrize("rounds", [4, pytest.param(500, marks=pytest.mark.slow)])
+def test_bits_of_rows(mariadb: Any, rounds: int) -> None:
+    """Of no rows, too; of other than integers nothing is told."""
+    connection, collation = mariadb
+    rng = random.Random(64)
+    for _ in range(rounds):
+        beside = _filled(connection, collation, rng)
+        folds = ", ".join(f"bit_{rng.choice(('and', 'or', 'xor'))}({rng.choice('iuk')})" for _ in range(3))
+        tails = ("", " WHERE k > 99", " GROUP BY e", " GROUP BY u HAVING bit_or(i) > 5")
+        assert _compare(beside, [f"SELECT {folds} FROM n{tail}" for tail in tails]) == []
+    assert len(_compare(beside, [f"SELECT bit_or({of}) FROM n" for of in ("f", "t", "m", "NULL", "DISTINCT i")])) == 5
+
+
+MOMENTS = (
+    "20200102030405", "20200102", "20200230", "20200102030461", "200102030405", "200102", "0", "70101", "-20200102",
+    "10000102030405", "99991231235959", "19700101000000", "19700101000001", "20380119031407", "20380119031408", "NULL",
+)  # fmt: skip
+
+
+def test_numbers_that_are_stored_as_moments(mariadb: Any) -> None:
+    connection, collation = mariadb
+    engine = MariaDB(connection, collation)
+    engine.clear()
+    table = "CREATE TABLE w (k int PRIMARY KEY, a datetime, b date, c timestamp NULL)"
+    assert engine.run(table).error is None
+    dialect = Dialect("mysql", product="mariadb", version=(10, 11), collation=collation)
+    beside = Beside(engine, dialect, Catalog(read_schema([table], dialect), {}))
+    asked = []
+    for place, number in enumerate(MOMENTS):
+        kept = (("a", number), ("b", number), ("c", number))
+        asked += [
+            f"INSERT INTO w (k, {name}) VALUES ({3 * place + at}, {text})" for at, (name, text) in enumerate(kept)
+        ]
+    asked += ["UPDATE w SET a = 20210304, b = 20210304, c = 20210304050607 WHERE k = 1", "SELECT * FROM w ORDER BY k"]
+    assert len(_compare(beside, asked)) < len(asked) * 2 / 3
 
 
 NUMBERS = (

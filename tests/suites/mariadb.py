@@ -59,10 +59,6 @@ _UNORDERED = re.compile(r"\b(GROUP_CONCAT|JSON_ARRAYAGG)\b", re.IGNORECASE)
 _UNREAD = frozenset({"INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA", "MYSQL"})
 
 
-def _refuse(source: str, name: str, type: SqlType) -> Value:
-    raise Unsupported(f"a value that the DBMS chooses ({source})")
-
-
 class Script:
     """One script's state: what of the server's schema the interpreter follows."""
 
@@ -74,7 +70,8 @@ class Script:
         self._home = True
         self._dialect = Dialect("mysql", collation=COLLATION, product="mariadb", version=(10, 11))
         self._beside = Beside(self._engine, self._dialect, Catalog({}, {}))
-        self._beside.choose = _refuse
+        self._beside.choose = self._choose
+        self._numbers: dict[str, int] = {}
         self.report = Report()
 
     def run(self, texts: Iterable[str]) -> Report:
@@ -109,6 +106,7 @@ class Script:
                 self._load(sql)
                 return
         self._beside.watched = [n for n in self._beside.catalog.tables if re.search(rf"\b{re.escape(n)}\b", sql)]
+        self._numbers.clear()
         try:
             self._refuse_left_out(sql)
             step = self._any_way(sql, self._beside.step(sql))
@@ -130,6 +128,9 @@ class Script:
             self._load(sql)
         elif step.problem is not None and _UNORDERED.search(sql) and "ORDER" not in sql.upper():
             self.report.refused[SEVERAL_WAYS] += 1
+        elif step.problem is not None and self._numbers:  # it numbers rows beside those that have a number otherwise
+            self.report.refused["a value that the DBMS chooses (auto)"] += 1
+            self._load(sql)
         elif step.problem is not None:
             self.report.differences.append(f"{sql}\n    {step.problem}")
             click.echo(f"DIFFERENT {self.report.differences[-1]}", err=True)
@@ -153,6 +154,21 @@ class Script:
             library = self._beside.library
             if library is not None and (left_out := library.program(sql).left_out):
                 raise Unsupported(left_out[0])
+
+    def _choose(self, source: str, name: str, type: SqlType) -> Value:
+        """The next number of a table that numbers its rows, as the server has it before the statement."""
+        if source != "auto":
+            raise Unsupported(f"a value that the DBMS chooses ({source})")
+        if name not in self._numbers:
+            told = self._ask(
+                "SELECT auto_increment FROM information_schema.tables"
+                f" WHERE table_schema = 'test' AND table_name = '{name}'"
+            )
+            if not told.rows or told.rows[0][0] is None:
+                raise Unsupported("a value that the DBMS chooses (auto)")
+            self._numbers[name] = int(told.rows[0][0]) - 1
+        self._numbers[name] += 1
+        return self._numbers[name]
 
     def _is_probe(self, sql: str) -> bool:
         try:

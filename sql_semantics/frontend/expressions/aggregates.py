@@ -51,6 +51,7 @@ from sql_semantics.values.types import (
     NUMBER_KINDS,
     NUMERIC,
     TEXT,
+    UBIGINT,
     Kind,
 )
 
@@ -66,6 +67,9 @@ FUNCTIONS: Mapping[type[Node], str] = {
 _SPREADS: Mapping[type[Node], str] = {
     exp.Variance: "var_samp", exp.VariancePop: "var_pop", exp.Stddev: "stddev_samp", exp.StddevSamp: "stddev_samp",
     exp.StddevPop: "stddev_pop",
+}  # fmt: skip
+_BITS: Mapping[type[Node], str] = {
+    exp.BitwiseAndAgg: "bit_and", exp.BitwiseOrAgg: "bit_or", exp.BitwiseXorAgg: "bit_xor",
 }  # fmt: skip
 _ORDERED_SETS: Mapping[type[Node], str] = {
     exp.PercentileCont: "percentile_cont", exp.PercentileDisc: "percentile_disc", exp.Mode: "mode",
@@ -83,6 +87,8 @@ def is_aggregate(node: Node, binder: Binder) -> bool:
 
 def _is_statistic(node: Node, binder: Binder) -> bool:
     rules = binder.context.dialect.rules.expressions
+    if type(node) in _BITS:
+        return rules.folds_bits
     if type(node) in _SPREADS:
         return rules.has_statistics or rules.spreads_are_shown
     return isinstance(node, exp.WithinGroup) and type(node.this) in _ORDERED_SETS and rules.has_statistics
@@ -255,7 +261,9 @@ def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
         if function is None or function == "count_star" or len(node.expressions) != 1:
             raise unsupported(node)
         return function, whole_row(inner, node.expressions[0]), None
-    known = FUNCTIONS.get(type(node)) or (_SPREADS.get(type(node)) if _is_statistic(node, inner) else None)
+    known = FUNCTIONS.get(type(node))
+    if known is None and _is_statistic(node, inner):
+        known = _SPREADS.get(type(node)) or _BITS.get(type(node))
     if known is None:
         raise unsupported(node, "an aggregate's place")
     if isinstance(node, exp.Stddev) and inner.context.dialect.rules.expressions.spreads_are_shown:
@@ -304,7 +312,7 @@ def _of_one(
         if bound.type.kind is not Kind.BOOLEAN:
             raise mismatch(f"function {function}({bound.type}) does not exist", context.dialect)
         return Aggregate(function, (bound,), distinct, BOOLEAN, condition, order)
-    if is_loose(bound) and function in ("sum", "avg", "total", "median"):
+    if is_loose(bound) and function in ("sum", "avg", "total", "median", *_BITS.values()):
         raise Unsupported(f"{function.upper()} of an untyped value")
     operand = settle_alone(as_value(bound, context), context)
     if function == "total":
@@ -315,6 +323,10 @@ def _of_one(
         if operand.type.kind not in INTEGER_KINDS | {Kind.DOUBLE}:
             raise Unsupported(f"median({operand.type})")
         return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
+    if function in _BITS.values():
+        if distinct or operand.type.kind not in INTEGER_KINDS:
+            raise Unsupported(f"function {function}() of {operand.type}")
+        return Aggregate(function, (operand,), distinct, UBIGINT, condition, order)
     if distinct:
         operand = sorted_digits(operand, context)
     if function in _SPREADS.values() and operand.type.kind in FLOAT_KINDS:
@@ -450,6 +462,6 @@ HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.Filter: aggregate,
     exp.Grouping: _grouping,
     exp.WithinGroup: _statistic,
-    **dict.fromkeys(_SPREADS, _statistic),
+    **dict.fromkeys((*_SPREADS, *_BITS), _statistic),
     **dict.fromkeys(FUNCTIONS, aggregate),
 }

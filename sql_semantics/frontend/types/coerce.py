@@ -8,6 +8,7 @@ that no context has typed yet. Does not know the parse tree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -429,6 +430,8 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
         expr = settle_alone(as_value(expr, context), context)
     if rules.enums_are_texts and target.kind is Kind.ENUM and is_loose(expr) and expr != null():
         expr = settle(expr, TEXT, context)
+    if rules.moments_read_when_stored and target.kind in TEMPORAL_KINDS and (shown := _written_moment(expr, target)):
+        expr = Const(shown, null().type)
     if rules.moments_read_when_stored and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
         expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
     if _is_number_for_text(expr, target, context):
@@ -453,6 +456,22 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
     if not rules.mismatch_is_error:
         raise Unsupported(f"conversion of {source} to {target}")
     raise mismatch(f"{what} is of type {target} but expression is of type {source}", context.dialect, "42804")
+
+
+def _written_moment(expr: Expr, target: SqlType) -> str | None:
+    """The day, or the day and the time, that MySQL reads from an integer of 8 or 14 digits; None for another."""
+    if not isinstance(expr, Const) or type(expr.value) is not int or target.kind is Kind.TIME:
+        return None
+    digits = str(expr.value)
+    if len(digits) not in ((8,) if target.kind is Kind.DATE else (8, 14)):
+        return None
+    day = "-".join((digits[:4], digits[4:6], digits[6:8]))
+    text = day if len(digits) == 8 else f"{day} {':'.join((digits[8:10], digits[10:12], digits[12:]))}"
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return text if found.year >= 1000 else None
 
 
 def _assign_list(expr: Expr, target: SqlType, context: Context) -> Expr:

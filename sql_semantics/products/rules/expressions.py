@@ -25,6 +25,9 @@ class ExpressionRules:
     spreads_are_shown: bool
     """Whether variances are doubles that are shown with so many digits more than what they are of (MySQL)."""
 
+    folds_bits: bool
+    """Whether BIT_AND, BIT_OR and BIT_XOR are of 64 bits, those of no rows too (MySQL 14.19.1)."""
+
     formats_numbers: bool
     """Whether FORMAT writes a number with so many digits (MySQL 14.8)."""
 

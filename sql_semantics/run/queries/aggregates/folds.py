@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
+from operator import and_, or_, xor
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -100,11 +102,26 @@ def _fold(function: str, argument: SqlType, result: SqlType, dialect: Dialect, r
     if function in ("avg", "avg_in_steps", "avg_at_once"):
         mean = _average(argument, result, dialect, function)
         return lambda values: mean(values) if values else None
+    if function in _BITS:
+        return _BITS[function]
     if function in SPREADS and result.kind is Kind.DOUBLE:
         return _shown_spread(function, (argument.scale or 0) + dialect.quotient_digits)
     if function in SPREADS:
         return _spread(function)
     raise Unsupported(f"aggregate {function}")
+
+
+_ALL_BITS = 2**64 - 1
+_BITS: dict[str, Fold] = {
+    "bit_and": lambda values: reduce(and_, map(_bits, values), _ALL_BITS),
+    "bit_or": lambda values: reduce(or_, map(_bits, values), 0),
+    "bit_xor": lambda values: reduce(xor, map(_bits, values), 0),
+}
+
+
+def _bits(value: Any) -> int:
+    """An integer as 64 bits."""
+    return int(value) & _ALL_BITS
 
 
 SPREADS = frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp"})
