@@ -149,3 +149,19 @@ def test_each_statement_of_a_call_outside_a_transaction_is_one_in_mysql(
     assert {gap.construct for gap in found.unjudged} == (set() if judged else {CALLED_ALONE})
     call["end"] = {"invoked": 80, "returned": 90}
     assert covered(Path(write(tmp_path, header, call, seen))).judged == 2
+
+
+@pytest.mark.parametrize(
+    ("seen", "verdict"), [(0.8165, "correct"), (0.816496580927726, "correct"), (0.8164, "violation"), (1, "violation")]
+)
+def test_a_deviation_has_all_digits_in_the_answer_of_a_prepared_statement(
+    tmp_path: Path, seen: float, verdict: str
+) -> None:
+    header = {
+        **HEADER,
+        "dialect": "mysql",
+        "schema": ["CREATE TABLE kv (k INT PRIMARY KEY, v INT)"],
+        "initial": {"kv": {"columns": ["k", "v"], "rows": [[1, 1], [2, 2], [3, 3]]}},
+    }
+    read = transaction("SELECT std(v) FROM kv", result={"columns": ["std(v)"], "rows": [[seen]]})
+    assert audited(Path(write(tmp_path, header, read))).status.value == verdict

@@ -53,6 +53,7 @@ from sql_semantics.values.types import (
     TEXT,
     UBIGINT,
     Kind,
+    SqlType,
 )
 
 if TYPE_CHECKING:
@@ -334,7 +335,8 @@ def _of_one(
     if function in _SPREADS.values() and context.dialect.rules.expressions.spreads_are_shown:
         if distinct or operand.type.kind not in EXACT_KINDS or operand.type == NUMERIC:
             raise Unsupported(f"function {function}() of {operand.type}")
-        return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
+        shown = SqlType(Kind.DOUBLE, scale=(operand.type.scale or 0) + context.dialect.quotient_digits)
+        return Aggregate(function, (operand,), distinct, shown, condition, order)
     operand, result = aggregate_type(function, operand, context.dialect)
     shows = context.dialect.rules.types.computed_digits_show
     if shows and function in ("sum", "avg") and has_more_digits(operand):

@@ -104,8 +104,8 @@ def _fold(function: str, argument: SqlType, result: SqlType, dialect: Dialect, r
         return lambda values: mean(values) if values else None
     if function in _BITS:
         return _BITS[function]
-    if function in SPREADS and result.kind is Kind.DOUBLE:
-        return _shown_spread(function, (argument.scale or 0) + dialect.quotient_digits)
+    if function in SPREADS and result.scale is not None:
+        return _shown_spread(function, result.scale)
     if function in SPREADS:
         return _spread(function)
     raise Unsupported(f"aggregate {function}")
