@@ -33,6 +33,7 @@ from sql_semantics.frontend.types.coerce import (
     settle_alone,
     texts_of_enums,
     unify,
+    written_moment,
 )
 from sql_semantics.frontend.types.collation import collated
 from sql_semantics.frontend.types.comparison import comparable, plus
@@ -201,6 +202,14 @@ def _moment(bound: Expr, binder: Binder) -> Expr:
     return bound
 
 
+def _day_of_number(bound: Expr, binder: Binder) -> Expr:
+    """An integer of 8 or 14 digits as the day, or the day and the time, that it is."""
+    text = written_moment(bound, TIMESTAMP)
+    return (
+        bound if text is None else settle(Const(text, null().type), TIMESTAMP if ":" in text else DATE, binder.context)
+    )
+
+
 def _interval_parts(node: Node, binder: Binder) -> tuple[Expr, str]:
     """The number and the unit of MySQL's ``INTERVAL n unit``."""
     only(node, "this", "unit")
@@ -298,9 +307,7 @@ def by_name(binder: Binder, node: Node) -> Expr:
             return found
     if not own_rules.trims_characters and name in ("trim", "ltrim", "rtrim") and len(arguments) != 1:
         raise SqlError("42000", f"incorrect parameter count in the call to {name}")
-    bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
-    if name == "date_format" and bound:
-        bound[0] = _moment(bound[0], binder)
+    bound = _bound(name, arguments, binder)
     if name == "field":
         bound, _ = unify(bound, binder.context, "operator field")
     if name == "mod" and own_rules.mod_is_remainder and len(bound) == 2:
@@ -343,6 +350,18 @@ def _check_written(bound: list[Expr]) -> None:
             (read_figures if kind in EXACT_KINDS else read_pattern)(bound[1].value)
 
 
+def _bound(name: str, arguments: list[Node], binder: Binder) -> list[Expr]:
+    """The arguments; texts and numbers of MySQL's that stand for days as these."""
+    bound = [binder.value(item) for item in arguments]
+    moments = len(bound) if name in _OF_DATES else int(name == "date_format")
+    bound[:moments] = [_moment(item, binder) for item in bound[:moments]]
+    if not binder.context.dialect.rules.expressions.texts_become_moments or name in _OF_CLOCKS:
+        return bound
+    days = len(bound) if name == "datediff" else int(name in _OF_DATES | _OF_WEEKS)
+    bound[:days] = [_day_of_number(item, binder) for item in bound[:days]]
+    return bound
+
+
 def _named_constant(binder: Binder, name: str, arguments: list[Node]) -> Expr | None:
     """NAME_CONST is its value, a literal."""
     if name != "name_const" or name not in rules(binder.context.dialect):
@@ -376,6 +395,7 @@ _OF_DATES = frozenset(
 )
 
 
+_OF_WEEKS = frozenset({"week", "yearweek"})
 _OF_CLOCKS = frozenset({"hour", "minute", "second"})
 _UNTYPED = (exp.Literal, exp.Placeholder)
 

@@ -430,7 +430,7 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
         expr = settle_alone(as_value(expr, context), context)
     if rules.enums_are_texts and target.kind is Kind.ENUM and is_loose(expr) and expr != null():
         expr = settle(expr, TEXT, context)
-    if rules.moments_read_when_stored and target.kind in TEMPORAL_KINDS and (shown := _written_moment(expr, target)):
+    if rules.moments_read_when_stored and target.kind in TEMPORAL_KINDS and (shown := written_moment(expr, target)):
         expr = Const(shown, null().type)
     if rules.moments_read_when_stored and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
         expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
@@ -458,7 +458,7 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
     raise mismatch(f"{what} is of type {target} but expression is of type {source}", context.dialect, "42804")
 
 
-def _written_moment(expr: Expr, target: SqlType) -> str | None:
+def written_moment(expr: Expr, target: SqlType) -> str | None:
     """The day, or the day and the time, that MySQL reads from an integer of 8 or 14 digits; None for another."""
     if not isinstance(expr, Const) or type(expr.value) is not int or target.kind is Kind.TIME:
         return None

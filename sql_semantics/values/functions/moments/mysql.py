@@ -11,7 +11,7 @@ from datetime import date, datetime, time, timedelta
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly
-from sql_semantics.values.types import DATE, INT, INTEGER_KINDS, TEXT, Kind, SqlType, Value
+from sql_semantics.values.types import BIGINT, DATE, INT, INTEGER_KINDS, TEXT, Kind, SqlType, Value
 
 _YEAR_ZERO = 365
 """Days of the year 0, which TO_DAYS counts from."""
@@ -140,11 +140,25 @@ def _numbers(text: str, parts: Sequence[str]) -> tuple[dict[str, int] | None, st
     return found, text[place:]
 
 
+def _of_seconds(call: Call) -> Implementation:
+    """The moment so many seconds after 1970 in the session's time zone, which is UTC; how far, versions differ."""
+    if call.dialect.timezone is not None:
+        raise Unsupported(f"the session time zone {call.dialect.timezone}")
+
+    def apply(seconds: int) -> datetime | None:
+        if seconds >= 2**31:
+            raise Unsupported("from_unixtime() beyond 2038")
+        return datetime(1970, 1, 1) + timedelta(seconds=seconds) if seconds >= 0 else None
+
+    return apply
+
+
 _WHOLE = any_of(INTEGER_KINDS)
 _DAY = any_of([Kind.DATE, Kind.TIMESTAMP])
 MYSQL: Table = {
     "to_days": (Rule((_DAY,), INT, plainly(_to_days)),),
     "from_days": (Rule((_WHOLE,), DATE, plainly(_from_days)),),
+    "from_unixtime": (Rule((any_of(INTEGER_KINDS, BIGINT),), SqlType(Kind.TIMESTAMP, precision=0), _of_seconds),),
     "makedate": (Rule((_WHOLE, _WHOLE), DATE, plainly(_make_date)),),
     "maketime": (Rule((_WHOLE,) * 3, _CLOCK, plainly(_make_time)),),
     "time_to_sec": (Rule((any_of([Kind.TIME, Kind.TIMESTAMP]),), INT, plainly(_seconds)),),
