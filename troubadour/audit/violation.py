@@ -320,7 +320,7 @@ def _chosen_otherwise(question: Question, chooser: int) -> Verdict:
     problem = question.problem
     reason = (
         f"transaction {problem.transaction(question.failing).id!r} is not explained, but the DBMS may have chosen "
-        f"otherwise in transaction {problem.transaction(chooser).id!r}: {problem.free.choices[chooser]}"
+        f"otherwise in transaction {problem.transaction(chooser).id!r}: {problem.chosen_otherwise(chooser)}"
     )
     return verdict_on(problem, Status.UNDECIDED, question.failed.verified, reason=reason)
 

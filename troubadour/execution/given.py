@@ -16,7 +16,7 @@ class Given:
     item that they are for; `tags`, which of those in stored rows come from where. With `released` the rows that queries
     lock are `locked`, but for what these statements lock and blocks with exception handlers. `lately`: rows that
     nothing names may be left out where they were not there any more in the states read. `keyed`: the run tells by which
-    values rows were looked for."""
+    values rows were looked for. `once`: see `PreparedTransaction.looked_up_once`."""
 
     use_index: bool = True
     free: tuple[FreeValues, int] | None = None
@@ -24,6 +24,7 @@ class Given:
     released: frozenset[int] | None = None
     lately: bool = False
     keyed: bool = False
+    once: Mapping[int, Mapping[str, bool]] | None = None
 
 
 PLAIN = Given()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -36,7 +37,7 @@ from sql_semantics.ir.statements import (
     Write,
 )
 from sql_semantics.ir.statements import Statement as BoundStatement
-from sql_semantics.ir.walks.effects import reached, touched_tables, written_tables
+from sql_semantics.ir.walks.effects import looked_up_once, reached, touched_tables, written_tables
 from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.products.rules import RunRules
@@ -98,6 +99,17 @@ class PreparedTransaction:
     statements: tuple[PreparedStatement, ...]
     released: frozenset[int] = frozenset()
     references: AtCommit = "kept"
+
+    def looked_up_once(self, catalog: Catalog) -> Mapping[int, Mapping[str, bool]]:
+        """By statement, what `effects.looked_up_once` says."""
+        found: dict[int, Mapping[str, bool]] = {}
+        for item in self.statements:
+            program = item.program
+            if program is not None:
+                tables = program.remember("looked up once", partial(looked_up_once, program.statement, catalog))
+                if tables:
+                    found[item.index] = tables
+        return found
 
     def unsupported(self, construct: str) -> UnsupportedStatement:
         """That its commit cannot be judged, said of the last statement that may have written."""

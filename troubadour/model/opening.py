@@ -1,7 +1,8 @@
 """When a transaction's snapshot was taken, as far as its statements' texts tell.
 
 PostgreSQL takes it for the first statement that is planned, SQLite and DuckDB for the first that touches a table, MySQL
-for the first plain SELECT from one, or at its beginning, if the client said so. Savepoints take none anywhere, but a
+for the first plain SELECT that reads one (not where its plan tells that no row can match: `a > 3 AND a < 2`), or at its
+beginning, if the client said so. Savepoints take none anywhere, but a
 driver may send something of its own with them (psycopg deallocates after ROLLBACK TO, which takes one). Does not know
 what a statement means: where the text leaves it open, it does not count.
 """
@@ -9,7 +10,7 @@ what a statement means: where the text leaves it open, it does not count.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from sql_semantics.patterns import pattern
@@ -21,9 +22,16 @@ _COMMENTS = pattern(r"--[^\n]*|/\*.*?\*/", re.S)
 _LITERALS = pattern(r"'(?:[^']|'')*'")
 _WORDS = pattern(r"\w+")
 
+_BY_VALUE = pattern(r"\bwhere\s+[`\"]?[a-z_][`\".\w]*\s*=\s*(\?|%s|\$\d+|:\w+|-?\d+|'[^']*')\s*;?\s*$", re.I)
 _QUERIES = frozenset({"select", "with", "values", "table"})
 _WRITES = frozenset({"insert", "update", "delete", "merge", "replace"})
 _LOCKING = frozenset({"update", "share"})
+_CHOOSING = frozenset({"where", "having", "on", "limit", "with", "union", "intersect", "except", "join"})
+"""Words of a query that may match no row whatever the tables hold."""
+_COMPOUND = frozenset({"with", "union", "intersect", "except"})
+_AGGREGATES = frozenset(
+    {"count", "sum", "avg", "min", "max", "std", "stddev", "variance", "group_concat", "json_arrayagg", "bit_or"}
+)
 
 
 def not_before(transaction: Transaction, dialect: str) -> int | None:
@@ -79,8 +87,24 @@ def _certain(statement: Statement, rules: RunRules, tables: Collection[str]) -> 
     if words.isdisjoint(tables):
         return False
     if rules.snapshots_by == "plain_reads":
-        return first in _QUERIES and words.isdisjoint(_LOCKING)
+        return first in _QUERIES and words.isdisjoint(_LOCKING) and _reads(statement, words)
     return first in _QUERIES or first in _WRITES
+
+
+def _reads(statement: Statement, words: frozenset[str]) -> bool:
+    """Whether a query certainly looked at a table: it goes through all of one, asks for one value of a column, or shows
+    what only rows can give."""
+    if _CHOOSING.isdisjoint(words):
+        return True
+    values = statement.params.values() if isinstance(statement.params, Mapping) else statement.params or ()
+    if words.isdisjoint(_CHOOSING - {"where"}) and None not in values and _BY_VALUE.search(statement.sql):
+        return True
+    rows = statement.results[0].rows if statement.results else ()
+    if not rows or statement.sql.lower().count("select") != 1 or not _COMPOUND.isdisjoint(words):
+        return False
+    if "group" in words or _AGGREGATES.isdisjoint(words):
+        return True
+    return all(value is not None and str(value).strip("-0.") not in ("", "False") for row in rows for value in row)
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import Statement
-from sql_semantics.ir.walks.effects import columns_set, found_by
+from sql_semantics.ir.walks.effects import columns_set, found_by, gives_up_keys
 from sql_semantics.ir.walks.idle import idle_numbers
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.records import dataclass
@@ -20,8 +20,14 @@ from troubadour.execution.free.values import FreeValues, first_number, numbered_
 from troubadour.execution.initial.discovery import Discovery, InitialRows
 from troubadour.execution.initial.rows import dangles
 from troubadour.execution.observations.unwritten_keys import UnwrittenKeys
-from troubadour.execution.prepared import Preparations, PreparedTransaction, UnsupportedStatement
+from troubadour.execution.prepared import (
+    Preparations,
+    PreparedTransaction,
+    UnsupportedStatement,
+    tables_written,
+)
 from troubadour.execution.states.state_map import StateMap
+from troubadour.execution.views.first_of_key import ONE_OF_TWO
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible, level_in
 from troubadour.isolation.naming import unknown_level
 from troubadour.isolation.times import Times, times_of
@@ -115,6 +121,7 @@ class Problem:
         self._open: bool | None = None
         self._moving: dict[str, dict[int, set[int]]] | None = None
         self._writing: tuple[Statement, ...] | None = None
+        self._given_up: frozenset[str] | None = None
         self._dangles: bool | None = None
         self.guesses_readings = False
         """Whether readings are guessed of a log that tells little, too."""
@@ -229,6 +236,35 @@ class Problem:
             found = {id(one.statement): one.statement for one in programs if one is not None and not one.read_only}
             self._writing = tuple(found.values())
         return self._writing
+
+    def given_up(self) -> frozenset[str]:
+        """The tables whose rows may be deleted or get other unique keys. Raises UnsupportedStatement."""
+        if self._given_up is None:
+            catalog = self.library.catalog
+            self._given_up = frozenset[str]().union(*(gives_up_keys(one, catalog) for one in self.writing()))
+        return self._given_up
+
+    def looked_up_once(self, item: int) -> frozenset[int]:
+        """The statements that may have met two rows of one unique key, and been answered as if there were one: those
+        that look up rows where older ones are seen beside those that the transaction wrote."""
+        if not self.levels[item].acts or self.levels[item].horizon.latest:
+            return frozenset()
+        prepared, catalog = self.prepared(item), self.library.catalog
+        looking = prepared.looked_up_once(catalog)
+        if not looking or self.given_up().isdisjoint(name for tables in looking.values() for name in tables):
+            return frozenset()
+        wrote: set[str] = set()
+        found: set[int] = set()
+        for statement in prepared.statements:
+            if not wrote.isdisjoint(looking.get(statement.index, ())):
+                found.add(statement.index)
+            if statement.program is not None:
+                wrote |= tables_written(statement.program, catalog) & self.given_up()
+        return frozenset(found)
+
+    def chosen_otherwise(self, item: int) -> str | None:
+        """What the DBMS may have chosen otherwise in a transaction than in the runs that were tried, if anything."""
+        return self.free.choices.get(item) or (ONE_OF_TWO if self.looked_up_once(item) else None)
 
     def may_pass_over(self, item: int, program: Program) -> bool:
         """Whether a statement that looks at rows one by one (`Level.by_row`) may miss one although each of its versions

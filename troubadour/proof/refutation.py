@@ -92,7 +92,7 @@ class Question:
     @cached_property
     def choosing(self) -> frozenset[int]:
         """Those of the failing order for whom the DBMS had a choice that was not looked at."""
-        return frozenset(i for i in (*self.failed.order, self.failing) if i in self.problem.free.choices)
+        return frozenset(i for i in (*self.failed.order, self.failing) if self.problem.chosen_otherwise(i))
 
     @cached_property
     def core(self) -> Core | None:

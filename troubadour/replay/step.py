@@ -210,6 +210,7 @@ class Step:
             by_row=self.level.by_row,
             locks=self.level.locks,
             apart=not (self.level.one_snapshot or self.level.per_statement),
+            once=self.prepared.looked_up_once(self.replay.catalog) if self.level.acts else None,
         )
         try:
             refusal = self._run_statements(view)

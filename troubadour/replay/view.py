@@ -17,6 +17,7 @@ from sql_semantics.run.writes.rows.chosen import last_rowid
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId, View
 from troubadour.execution.observations.locked_rows import Claim
+from troubadour.execution.views.first_of_key import Sought, by_one_key, shown_of_each_key
 from troubadour.model.log import TransactionId
 from troubadour.replay.clustered import KeysWritten
 from troubadour.replay.store import RowName, Store, StoredTable, Versions
@@ -34,7 +35,8 @@ class WitnessView:
     the others' rows by clustered key. With `by_row` it reads the rows in `exceptions` from those states, none older
     than that of the execution, which the others come from; what it writes or locks must be the newest version, and
     `kept` is the latest state that made such a one, by execution. Exceptions of other executions do not count then.
-    With `locks` what a query locks must not be newer than what it reads.
+    With `locks` what a query locks must not be newer than what it reads. `once`: see
+    `PreparedTransaction.looked_up_once`.
 
     No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
     statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the
@@ -62,7 +64,9 @@ class WitnessView:
         by_row: bool = False,
         locks: bool = False,
         apart: bool = False,
+        once: Mapping[int, Mapping[str, bool]] | None = None,
     ) -> None:
+        self._once = once or {}
         self.rechecks = rechecks
         self._acts = acts
         self._by_row = by_row
@@ -282,7 +286,7 @@ class WitnessView:
         stored = self._store.tables[table]
         own = self.writes.get(table)
         if own and self._acts and self._kind == "reads":
-            return self._by_key(stored, stored.lately(self._oldest()).items(), own)
+            return self._by_key(stored, stored.lately(self._oldest()).items(), own, None)
         if self._exceptions is None and not self._skipped and self._state == self._store.newest:
             if not own:
                 return stored.newest.items()
@@ -301,7 +305,10 @@ class WitnessView:
         own = self.writes.get(table)
         columns = tuple(columns)
         if own and self._acts and self._kind == "reads":
-            return self._by_key(stored, stored.matching(columns, tuple(key), self._oldest()).items(), own)
+            if table in self._once.get(self._statement, ()):
+                columns, key = by_one_key(stored.schema, columns, key)
+            rows = stored.matching(tuple(columns), tuple(key), self._oldest())
+            return self._by_key(stored, rows.items(), own, (columns, key))
         if self._exceptions is None and not self._skipped and self._state == self._store.newest:
             found = _held(stored, columns, tuple(key), own)
         else:
@@ -348,10 +355,16 @@ class WitnessView:
         """The rows that this transaction wrote."""
         return [(name, values) for name, values in self.writes.get(table, {}).items() if values is not None]
 
-    def _by_key(self, stored: StoredTable, rows: Iterable[tuple[RowName, Versions]], own: OwnRows) -> Found:
+    def _by_key(
+        self, stored: StoredTable, rows: Iterable[tuple[RowName, Versions]], own: OwnRows, sought: Sought
+    ) -> Found:
         """Own rows, and those of the snapshot that they do not hide."""
         seen = [row for row in self._seen(rows, None) if not self._keys.hide(stored, *row, own=row[0] in own)]
-        return seen + [(name, values) for name, values in own.items() if values is not None]
+        seen += [(name, values) for name, values in own.items() if values is not None]
+        once = self._once.get(self._statement, {})
+        if stored.schema.name not in once:
+            return seen
+        return shown_of_each_key(self, stored.schema, seen, sought, loose=once[stored.schema.name])
 
     def _seen(self, rows: Iterable[tuple[RowName, Versions]], own: Collection[RowName] | None) -> Found:
         """Those of the rows that exist where this execution reads them; own writes come from elsewhere."""

@@ -126,6 +126,38 @@ def found_by(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, froz
                     yield name, _indexed(catalog, name, _columns([part.where, *order, *(part.groups or ())]))
 
 
+def looked_up_once(statement: Statement, catalog: Catalog) -> dict[str, bool]:
+    """The tables of which a statement's plain queries may look rows up by a unique key beside the clustered one, so
+    that InnoDB takes the first row that has it for the only one. True where it may rely on that otherwise, too: in
+    DISTINCT, groups, subqueries, and what is not followed so far."""
+    if isinstance(statement, Write):
+        return {}
+    found: dict[str, bool] = {}
+    for each in executions(statement, catalog):
+        for name in {part.name for part in walk_parts(each) if isinstance(part, BaseTable | Identified)}:
+            table = catalog.tables.get(name)
+            keys = () if table is None else [key.columns for key in table.keys if key.columns != table.clustered]
+            if keys and not (isinstance(each, Select) and _only_lists(each, frozenset().union(*keys))):
+                found[name] = found.get(name, False) or each is not statement or not _only_joins(each)
+    return found
+
+
+def _only_lists(select: Select, key: frozenset[int]) -> bool:
+    """Whether a query goes through one table without looking at some columns but to show them."""
+    plain = not (select.distinct or select.groups or has_subquery(select)) and len(select.sources) == 1
+    if not plain or not isinstance(select.sources[0].relation, BaseTable):
+        return False
+    looked_at = [select.where, *(order_expression(order, select.outputs) for order in select.order)]
+    return key.isdisjoint(_columns(looked_at))
+
+
+def _only_joins(statement: Statement) -> bool:
+    """Whether a query joins tables, and shows or counts what it finds."""
+    if not isinstance(statement, Select) or statement.distinct or statement.groups or has_subquery(statement):
+        return False
+    return all(isinstance(source.relation, BaseTable) for source in statement.sources)
+
+
 def _columns(expressions: Iterable[Expr | None]) -> frozenset[int]:
     return frozenset().union(*(columns_read(each) for each in expressions if each is not None))
 
@@ -335,6 +367,21 @@ def _own_changes(statement: Statement) -> Iterator[tuple[str, str, frozenset[int
             for when in whens:
                 columns = frozenset(place for place, _ in when.assignments) if when.action == "update" else None
                 yield name, when.action, columns
+
+
+def gives_up_keys(statement: Statement, catalog: Catalog) -> set[str]:
+    """The tables with rows that a statement may delete, or give other unique keys: others may then have theirs."""
+    found = {name for name, action in written_tables([statement], catalog) if action == "truncate"}
+    for each in executions(statement, catalog):
+        for name, action, columns in _row_changes(each, catalog):
+            table = catalog.tables.get(name)
+            keys = frozenset().union(*(() if table is None else (key.columns for key in table.keys)))
+            sets = action == "update" and (
+                columns is None or sets_others(name, catalog) or not keys.isdisjoint(columns)
+            )
+            if action == "delete" or sets:
+                found.add(name)
+    return found
 
 
 def writes_itself(statement: Statement) -> bool:

@@ -20,6 +20,7 @@ from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.execution.states.state_map import StateMap
 from troubadour.execution.views.concrete import ConcreteView
+from troubadour.execution.views.first_of_key import Sought, by_one_key, shown_of_each_key
 from troubadour.execution.views.writing import Found
 from troubadour.model.log import TransactionId
 
@@ -155,7 +156,7 @@ class ActingView(RowView):
     (`plainly`). InnoDB keeps versions by clustered key: the snapshot's row gives way to one's own with the same key,
     though that may be a new row, and not to one's own version of the same row under another key."""
 
-    __slots__ = ("_caller", "_kind", "_newly", "_older", "_touched")
+    __slots__ = ("_caller", "_kind", "_newly", "_older", "_once", "_sought", "_touched")
 
     def __init__(
         self,
@@ -173,6 +174,8 @@ class ActingView(RowView):
         self._newly = Looked([], set())
         self._older = Looked(self.footprint, self.scanned)
         self._touched: dict[str, set[Row]] = {}
+        self._once = given.once or {}
+        self._sought: Sought = None
 
     @property
     def plainly(self) -> Looked:
@@ -206,6 +209,16 @@ class ActingView(RowView):
             return self._collect(table, self._all(table, self._reading_state()))
         return super().scan(table)
 
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Found:
+        """See `View`."""
+        if self._kind == "reads" and table in self._once.get(self.statement, ()):
+            columns, key = by_one_key(self._tables[table].schema, columns, key)
+        self._sought = columns, key
+        try:
+            return super().lookup(table, columns, key)
+        finally:
+            self._sought = None
+
     def _collect(self, table: str, rows: Collection[RowHistory]) -> Found:
         if self._kind != "reads" or table not in self._touched:
             return super()._collect(table, rows)
@@ -223,7 +236,10 @@ class ActingView(RowView):
             if unsure and not all(differ_for_certain(key, other) for other in touched):
                 raise Unsupported("the snapshot's version of a row, where another text may be the same key")
             found.append((row, version))
-        return self._completed(table, found)
+        found, once = self._completed(table, found), self._once.get(self.statement, {})
+        if table not in once:
+            return found
+        return shown_of_each_key(self, self._tables[table].schema, found, self._sought, loose=once[table])
 
     def update(self, table: str, row: RowHistory, values: Row) -> None:
         """See `View`."""

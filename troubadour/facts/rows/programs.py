@@ -166,11 +166,15 @@ class RowPrograms:
     def _made(self, item: int) -> RowProgram:
         statements = self.problem.prepared(item).statements
         program = RowProgram()
+        loose = self.problem.looked_up_once(item)
         undoes = any(s.program is not None and isinstance(s.program.statement, RollbackTo) for s in statements)
         for statement in statements:
             if statement.program is None or not _has_run(statement):
                 continue
-            if undoes or statement.judged.fate is not Fate.RUN or statement.statement.unjudged:
+            if statement.index in loose and statement.program.read_only:
+                continue
+            unfollowed = undoes or statement.index in loose or statement.statement.unjudged
+            if unfollowed or statement.judged.fate is not Fate.RUN:
                 self._give_up(program, statement)
                 continue
             self._add(program, statement)

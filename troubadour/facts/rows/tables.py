@@ -138,24 +138,10 @@ def _upserted_by(problem: Problem, table: Table, keys: Sequence[Unique], untaken
     return key if key in keys and not changed & set(key.columns) else None
 
 
-def _loses_rows(problem: Problem, table: str) -> bool:
-    """Whether a statement of the log may delete rows of a table, after which others may have their keys."""
-    for statement in problem.writing():
-        match statement:
-            case Insert(table=name, conflict=conflict) if name == table:
-                if conflict is not None and conflict.action == "replace":
-                    return True
-            case _:
-                written = written_tables([statement], problem.library.catalog)
-                if not written.isdisjoint({(table, "delete"), (table, "truncate")}):
-                    return True
-    return False
-
-
 def tables_of(problem: Problem, *, mixed: bool) -> Tables:
     """The tables of a problem whose initial rows are known, and which stay as they are defined. `mixed`: a transaction
-    sees newer rows that it changed beside those of its snapshot. Where rows are deleted, two of these may have one key
-    that is not the primary one: they are told apart by the primary one then."""
+    sees newer rows that it changed beside those of its snapshot. Where rows give up their keys, two of these may have
+    one that is not the primary one: they are told apart by the primary one then."""
     dialect, catalog = problem.library.dialect, problem.library.catalog
     folds = dialect.rules.running.folds_texts_of_keys or not equal_by_code_points(text_rule(dialect))
     found: dict[str, Columns] = {}
@@ -169,7 +155,7 @@ def tables_of(problem: Problem, *, mixed: bool) -> Tables:
         primary = next((key for key in plain if key.primary), plain[0] if plain else None)
         if primary is None:
             continue
-        if len(plain) > 1 and not (mixed and _loses_rows(problem, name)):
+        if len(plain) > 1 and not (mixed and name in problem.given_up()):
             untaken[name] = _untaken(problem, table)
             primary = _upserted_by(problem, table, plain, untaken[name]) or primary
         types = [table.columns[place].type for place in primary.columns]

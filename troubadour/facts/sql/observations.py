@@ -24,6 +24,7 @@ from troubadour.execution.observations.errors import (
 from troubadour.execution.observations.expected import explained
 from troubadour.execution.observations.lifecycle import GENERAL, Fate
 from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
+from troubadour.execution.views.first_of_key import ONE_OF_TWO
 from troubadour.execution.views.guarded import GuardedStates
 from troubadour.problem.problem import Problem
 
@@ -41,6 +42,8 @@ class Answers:
         """Run a statement; where its answer is as observed."""
         if statement.program is not None and self.problem.may_pass_over(item, statement.program):
             raise self.unsupported(item, statement, "a row passed over, as another transaction moves it in an index")
+        if statement.index in self.problem.looked_up_once(item):
+            raise self.unsupported(item, statement, ONE_OF_TWO)
         view.enter_statement(statement.index)
         match statement.judged.fate:
             case Fate.IMPOSSIBLE:

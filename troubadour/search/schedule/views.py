@@ -36,6 +36,7 @@ def view_of(
         released=prepared.released if level.locks else None,
         lately=not complete and not problem.has_sets,
         keyed=level.scope is Scope.ROW,
+        once=prepared.looked_up_once(problem.library.catalog) if level.acts else None,
     )
     if level.scope is Scope.STATEMENT:
         reading = Reading(level.rechecks, prepared.released, by_row=level.by_row)
