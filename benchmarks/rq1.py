@@ -19,7 +19,7 @@ import msgspec
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit
-from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
+from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Verdict
 
 POSSIBLE, IMPOSSIBLE = "400.00", "66.00"
@@ -73,7 +73,8 @@ def rq1_log(size: int, balance: str, shape: Shape | None = None) -> Log:
             return Transaction(number, "committed", (statement,), number, commit=number)
         at = 100 * number
         timed = msgspec.structs.replace(statement, invoked=at + 10, returned=at + 20)
-        return Transaction(number, "committed", (timed,), number, commit=number, invoked=at, returned=at + 50)
+        end = End(invoked=at + 30, returned=at + 50)
+        return Transaction(number, "committed", (timed,), number, commit=number, invoked=at, returned=at + 50, end=end)
 
     transactions = [
         transaction(number, Statement(f"CALL Transfer(1, 2, {shape.amounts[number % len(shape.amounts)]})"))
