@@ -196,4 +196,6 @@ def test_passwords_and_named_constants(mariadb: Any) -> None:
     asked += ["SELECT concat(name_const('d', 'x'), 'y'), name_const('a', 7) + 1"]
     assert _compare(beside, asked) == []
     wrong = ("1 + 1", "now()", "upper('a')", "k", "f(1)", "concat('a', 'b')", "-(1)", "-k", "-'x'", "rand()", "1 = 1")
-    assert len(_compare(beside, [f"SELECT name_const('a', {value}) FROM n" for value in wrong])) < 4
+    assert len(_compare(beside, [f"SELECT name_const('a', {value}) FROM n" for value in wrong])) < 7
+    right = ("_binary'x' COLLATE 'binary'", "_utf8mb4'x'", "'x' COLLATE utf8mb4_bin", "x'41'", "0x41", "b'1'", "true")
+    _compare(beside, [f"SELECT name_const('a', {value})" for value in (*right, "n'x'", "date'2020-01-01'", "-1e0")])

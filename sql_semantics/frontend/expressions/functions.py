@@ -369,7 +369,7 @@ def _named_constant(binder: Binder, name: str, arguments: list[Node]) -> Expr | 
     if len(arguments) != 2 or not isinstance(arguments[0], exp.Literal):
         raise Unsupported("name_const() of other than a name and a literal")
     given = arguments[1].this if isinstance(arguments[1], exp.Neg) else arguments[1]
-    if isinstance(given, exp.Binary | exp.Func | exp.Column) and not isinstance(given, exp.Cast):
+    if isinstance(given, exp.Func | exp.Column) and not isinstance(given, exp.Cast | exp.Collate):
         raise SqlError("HY000", "incorrect arguments to NAME_CONST")
     signed = given is not arguments[1] and (not isinstance(given, exp.Literal) or given.is_string)
     if signed or not isinstance(given, exp.Literal | exp.Null):
