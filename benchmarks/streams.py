@@ -116,7 +116,7 @@ class Ran:
         ticks, folder = os.sysconf("SC_CLK_TCK"), Path(f"/proc/{self._process.pid}")
         while (fields := (folder / "stat").read_text().rsplit(")", 1)[1].split())[0] != "Z":
             if (int(fields[11]) + int(fields[12])) / ticks >= seconds:
-                self._process.send_signal(signal.SIGSTOP)
+                os.kill(self._process.pid, signal.SIGSTOP)
                 read = _read_of(folder, log)
                 self.kill()
                 return read
@@ -124,8 +124,8 @@ class Ran:
         return 0
 
     def kill(self) -> None:
-        """Kill it, if it has not ended."""
-        self._process.kill()
+        """Kill it, if it has not ended; `wait` tells."""
+        os.kill(self._process.pid, signal.SIGKILL)  # Popen's would wait for one that has
 
     def wait(self) -> Ran:
         """Until it has ended."""
