@@ -258,6 +258,12 @@ def test_the_prefix_is_explained_without_what_comes_later() -> None:
     assert compared("counter", [300_025])["violation"] == 2
 
 
+@pytest.mark.parametrize(("kind", "seed"), [("list", 8_348), ("set", 8_268)])
+def test_a_start_alone_bounds_no_commit_of_unknown_outcome(kind: str, seed: int) -> None:
+    """What was read began after the reader and has no commit timestamp: the SQL may place it anywhere."""
+    assert compared(kind, [seed])["violation"] > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", range(71_000, 72_000, 100))

@@ -68,7 +68,7 @@ class Versions:
         self.dead: list[Write] = _EMPTY
         """What aborted transactions would have left."""
         self.loose: list[Write] = _EMPTY
-        """What those of unknown outcome may have left at a moment that is not known, after their start."""
+        """What those of unknown outcome may have left at a moment that is not known: their starts bound nothing."""
         self.floor = NEVER
         """What is before this moment was settled: `initial` is what the key held then."""
         self.last: Write | None = None
@@ -126,7 +126,7 @@ class Versions:
         return place
 
     def add_loose(self, write: Write) -> None:
-        """Have a write that may have taken effect at any moment after its start, or never."""
+        """Have a write that may have taken effect at any moment, or never."""
         if self.loose:
             self.loose.append(write)
         else:
@@ -320,9 +320,9 @@ class Versions:
     def _loose_explain(self, reader: Reader) -> bool:
         """Whether what may have taken effect at any moment may be what was read: of a register its value; of what is
         added up anything."""
-        moment, number, base, _ = reader
-        before = [one for one in self.loose if one.start <= moment and one.number != number]
-        return any(one.change == base for one in before) if self._kind == "register" else bool(before)
+        _, number, base, _ = reader
+        others = [one for one in self.loose if one.number != number]
+        return any(one.change == base for one in others) if self._kind == "register" else bool(others)
 
     def explains_with(self, certain: list[Write], reader: Reader) -> bool:
         """The same where only some writes certainly took effect."""
