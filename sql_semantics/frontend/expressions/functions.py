@@ -369,7 +369,8 @@ def _named_constant(binder: Binder, name: str, arguments: list[Node]) -> Expr | 
     if len(arguments) != 2 or not isinstance(arguments[0], exp.Literal):
         raise Unsupported("name_const() of other than a name and a literal")
     given = arguments[1].this if isinstance(arguments[1], exp.Neg) else arguments[1]
-    if isinstance(given, exp.Func | exp.Column) and not isinstance(given, exp.Cast | exp.Collate):
+    texts = isinstance(given, exp.Concat)  # which two literals side by side are, too
+    if isinstance(given, exp.Func | exp.Column) and not (texts or isinstance(given, exp.Cast | exp.Collate)):
         raise SqlError("HY000", "incorrect arguments to NAME_CONST")
     signed = given is not arguments[1] and (not isinstance(given, exp.Literal) or given.is_string)
     if signed or not isinstance(given, exp.Literal | exp.Null):
@@ -380,9 +381,11 @@ def _named_constant(binder: Binder, name: str, arguments: list[Node]) -> Expr | 
 def _own_arguments(binder: Binder, name: str, arguments: list[Node]) -> list[Node]:
     """The arguments without one that says what is so in any case: FORMAT's English. Raises Unsupported for others."""
     formats = name == "format" and binder.context.dialect.rules.expressions.formats_numbers
-    if formats and len(arguments) == 3 and arguments[2].name.lower() != "en_us":
+    if not formats or len(arguments) != 3:
+        return arguments
+    if arguments[2].name.lower() != "en_us":
         raise Unsupported("function format()")
-    return arguments[:2] if formats else arguments
+    return arguments[:2]
 
 
 _BOUND_BY_NAME = frozenset({"date_add", "date_sub", "adddate", "subdate", "timestampdiff", "mod"})

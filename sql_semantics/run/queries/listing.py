@@ -42,6 +42,7 @@ def compile_listing(aggregate: Aggregate, dialect: Dialect, *, may: bool, ordere
     made = _maker(aggregate, dialect)
     omits = aggregate.function in _OMIT_NULLS
     what = _what(aggregate, dialect)
+    longest = _longest(dialect)
 
     def listing(rows: list[Row], args: Arguments, frame: Frame) -> Value:
         values = [values_of(row, args, frame) for row in rows]
@@ -56,12 +57,30 @@ def compile_listing(aggregate: Aggregate, dialect: Dialect, *, may: bool, ordere
             _require_one_writing(values, what)
             first = dict(zip(reversed(values), reversed(order), strict=True))
             values, order = list(first), list(first.values())
+        if longest is not None:
+            _require_whole_keys(order, longest, omits)
         values, order = sort_rows(values, order, aggregate.order, types, rule)
         if not ordered:
             values = _chosen(values, order, query_frame(frame).view, what, once=chooses)
         return made(values)
 
     return listing
+
+
+def _longest(dialect: Dialect) -> int | None:
+    """After how many bytes a list is cut, if it is (MySQL's group_concat_max_len)."""
+    return dialect.list_bytes or dialect.rules.running.list_bytes
+
+
+def _require_whole_keys(order: Sequence[Row], longest: int, omits: bool) -> None:
+    """Raises Unsupported where MySQL sorts by other than the keys: GROUP_CONCAT takes a NULL for an empty value among
+    the others, and of long texts it only compares what a list may be long."""
+    for keys in zip(*order, strict=True):
+        if omits and 0 < keys.count(None) < len(keys):
+            raise Unsupported("GROUP_CONCAT in the order of values of which some are NULL")
+        texts = [key.encode() if isinstance(key, str) else key for key in keys if isinstance(key, str | bytes)]
+        if any(len(text) > longest for text in texts):
+            raise Unsupported("a list in the order of values that are longer than group_concat_max_len")
 
 
 def _chosen(values: list[Row], order: Sequence[Row], view: View, what: str, *, once: bool) -> list[Row]:
@@ -114,7 +133,7 @@ def _maker(aggregate: Aggregate, dialect: Dialect) -> Callable[[list[Row]], Valu
 
 def _parts(dialect: Dialect) -> Callable[[list[Row]], Value]:
     """MariaDB's array of values that are JSON texts already; it cuts one that is too long."""
-    longest = dialect.list_bytes or dialect.rules.running.list_bytes
+    longest = _longest(dialect)
 
     def join(values: list[Row]) -> Value:
         text = f"[{','.join('null' if value is None else str(value) for (value,) in values)}]"
@@ -128,7 +147,7 @@ def _parts(dialect: Dialect) -> Callable[[list[Row]], Value]:
 def _joined(dialect: Dialect) -> Callable[[list[Row]], Value]:
     """The delimiter stands before each value but the first. What is too long is cut, with a warning that is an error
     where it is stored."""
-    longest = dialect.list_bytes or dialect.rules.running.list_bytes
+    longest = _longest(dialect)
     cuts = dialect.list_bytes is not None and dialect.writing is None
 
     def join(values: list[Row]) -> Value:

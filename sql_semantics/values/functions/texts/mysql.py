@@ -152,7 +152,9 @@ _SEARCHED = 8
 def _format(value: float | Decimal, digits: int) -> str:
     """So many digits behind the point, and commas between thousands; halves are rounded away from zero, of doubles
     what the product with the power of ten is nearest to (my_double_round)."""
-    digits = min(max(digits, 0), _MOST_DIGITS)
+    digits = max(digits, 0)
+    if digits > _MOST_DIGITS:
+        raise Unsupported("format() with so many digits")  # the two products have other limits
     if isinstance(value, float):
         scaled = value * 10.0**digits
         if abs(scaled) > _EXACT_DOUBLE:
@@ -160,10 +162,12 @@ def _format(value: float | Decimal, digits: int) -> str:
         value = round(scaled) / 10.0**digits
     else:
         value = round_scale(Decimal(value), digits)
+        if len(f"{value:f}") > _MOST_PLACES:
+            raise Unsupported("format() of such a decimal")
     return f"{value or abs(value):,.{digits}f}"
 
 
-_MOST_DIGITS = 38
+_MOST_DIGITS, _MOST_PLACES = 30, 65
 _EXACT_DOUBLE = 2.0**53
 
 
