@@ -139,6 +139,14 @@ def test_bits_of_rows(mariadb: Any, rounds: int) -> None:
     assert len(_compare(beside, [f"SELECT bit_or({of}) FROM n" for of in ("f", "t", "m", "NULL", "DISTINCT i")])) == 5
 
 
+def test_spreads_and_bits_over_a_window_are_not_told(mariadb: Any) -> None:
+    """The server sets the 32nd bit and those above of a window's BIT_XOR by a shift of an int."""
+    connection, collation = mariadb
+    beside = _filled(connection, collation, random.Random(4))
+    asked = [f"SELECT {call} OVER () * 1 FROM n" for call in ("std(k)", "var_samp(i)", "bit_xor(-k)", "bit_and(i)")]
+    assert len(_compare(beside, asked)) == len(asked)
+
+
 MOMENTS = (
     "20200102030405", "20200102", "20200230", "20200102030461", "200102030405", "200102", "0", "70101", "-20200102",
     "10000102030405", "99991231235959", "19700101000000", "19700101000001", "20380119031407", "20380119031408", "NULL",

@@ -95,6 +95,11 @@ def _is_statistic(node: Node, binder: Binder) -> bool:
     return isinstance(node, exp.WithinGroup) and type(node.this) in _ORDERED_SETS and rules.has_statistics
 
 
+def shows_otherwise(node: Node) -> bool:
+    """Whether it is a variance, a standard deviation or a fold of bits, which MariaDB's windows answer otherwise."""
+    return type(node) in _SPREADS or type(node) in _BITS
+
+
 def _named(node: Node, binder: Binder) -> str | None:
     """The aggregate that a function is which the parser knows by name only."""
     return dict(binder.context.dialect.rules.expressions.named_aggregates).get(str(node.this).lower())
