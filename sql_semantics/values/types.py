@@ -123,7 +123,7 @@ class ArrayShape:
 @dataclass(frozen=True, slots=True)
 class SqlType:
     """A type: NUMERIC has `precision` and `scale` (both None: unconstrained), text a `length` (None: unbounded). A
-    DOUBLE has a `scale` where it is shown with so many digits.
+    DOUBLE has a `scale` and a `name` where it is shown with so many digits.
 
     `padded` marks CHAR(n), whose trailing blanks do not count. For TIME, TIMESTAMP, TIMESTAMPTZ and INTERVAL
     `precision` is the number of fraction digits of a second (None: 6). A type that is not modelled has its `name`;

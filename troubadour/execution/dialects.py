@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TypeVar
 
 from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
@@ -25,6 +26,8 @@ _VALUES = {
     **dict.fromkeys(("off", "false", "no", "0"), False),
 }
 _UTC = frozenset({"utc", "etc/utc", "gmt", "z", "+00:00", "+0:00", "00:00", "etc/gmt", "universal", "zulu"})
+
+_Default = TypeVar("_Default", int, None)
 
 
 def dialect_of(log: Log) -> Dialect:
@@ -45,8 +48,8 @@ def dialect_of(log: Log) -> Dialect:
         timezone=_zone(settings.get("timezone")),
         sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
         search_path=_path(settings.get("search_path")),
-        quotient_digits=_number(settings.get("div_precision_increment")) or 4,
-        list_bytes=_number(settings.get("group_concat_max_len")),
+        quotient_digits=_number(settings.get("div_precision_increment"), 4),
+        list_bytes=_number(settings.get("group_concat_max_len"), None),
         folds_tables=str(settings.get("lower_case_table_names", 0)) in ("1", "2"),
     )
 
@@ -57,8 +60,8 @@ def _path(value: object) -> tuple[str, ...]:
     return tuple(name for name in names if name not in ("", "$user", "pg_catalog"))
 
 
-def _number(value: object) -> int | None:
-    return int(str(value)) if str(value).isdecimal() else None
+def _number(value: object, otherwise: _Default) -> int | _Default:
+    return int(str(value)) if str(value).isdecimal() else otherwise
 
 
 def _zone(name: object) -> str | None:

@@ -227,7 +227,7 @@ def _double(json: Any, type: SqlType) -> float:
         number = float("inf")
     if number in (float("inf"), float("-inf")):
         raise ValueError(f"{_shown(json)} is out of range for {type}")
-    if type.scale is not None:  # the answer to a prepared statement has all digits
+    if type.name and type.scale is not None:  # the answer to a prepared statement has all digits
         return float(f"{number:.{type.scale}f}")
     return number
 

@@ -340,7 +340,8 @@ def _of_one(
     if function in _SPREADS.values() and context.dialect.rules.expressions.spreads_are_shown:
         if distinct or operand.type.kind not in EXACT_KINDS or operand.type == NUMERIC:
             raise Unsupported(f"function {function}() of {operand.type}")
-        shown = SqlType(Kind.DOUBLE, scale=(operand.type.scale or 0) + context.dialect.quotient_digits)
+        digits = (operand.type.scale or 0) + context.dialect.quotient_digits
+        shown = SqlType(Kind.DOUBLE, scale=digits, name="deviation")
         return Aggregate(function, (operand,), distinct, shown, condition, order)
     operand, result = aggregate_type(function, operand, context.dialect)
     shows = context.dialect.rules.types.computed_digits_show
