@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TypeVar
 
 from sql_semantics.patterns import pattern
 from sql_semantics.products import PRODUCTS
@@ -27,8 +26,6 @@ _VALUES = {
 }
 _UTC = frozenset({"utc", "etc/utc", "gmt", "z", "+00:00", "+0:00", "00:00", "etc/gmt", "universal", "zulu"})
 
-_Default = TypeVar("_Default", int, None)
-
 
 def dialect_of(log: Log) -> Dialect:
     """The product's rules with the log's settings."""
@@ -36,6 +33,7 @@ def dialect_of(log: Log) -> Dialect:
     collation = settings.get("collation")
     own = _set_by_all(log) if PRODUCTS[log.header.dialect].running.switches_by_connection else {}
     enforced = own.get("foreign_keys", settings.get("foreign_keys"))
+    digits = _number(settings.get("div_precision_increment"))
     return Dialect(
         log.header.dialect,
         product=read_product(log.header.dbms),
@@ -48,8 +46,8 @@ def dialect_of(log: Log) -> Dialect:
         timezone=_zone(settings.get("timezone")),
         sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
         search_path=_path(settings.get("search_path")),
-        quotient_digits=_number(settings.get("div_precision_increment"), 4),
-        list_bytes=_number(settings.get("group_concat_max_len"), None),
+        quotient_digits=4 if digits is None else digits,
+        list_bytes=_number(settings.get("group_concat_max_len")),
         folds_tables=str(settings.get("lower_case_table_names", 0)) in ("1", "2"),
     )
 
@@ -60,8 +58,8 @@ def _path(value: object) -> tuple[str, ...]:
     return tuple(name for name in names if name not in ("", "$user", "pg_catalog"))
 
 
-def _number(value: object, otherwise: _Default) -> int | _Default:
-    return int(str(value)) if str(value).isdecimal() else otherwise
+def _number(value: object) -> int | None:
+    return int(str(value)) if str(value).isdecimal() else None
 
 
 def _zone(name: object) -> str | None:

@@ -64,16 +64,15 @@ def _is_timeless(one: Transaction) -> bool:
 
 
 def _ascent(placed: Sequence[Transaction]) -> Ascent:
-    first, last = placed[0], placed[-1]
-    commits = [one.commit for one in placed]
-    if first.commit is not None and last.commit is not None and None not in commits:
+    commits = [one.commit for one in placed if one.commit is not None]
+    if len(commits) == len(placed):
         # what tells of equal commits are other times of these, unless another part has one of them, or their numbers
         follows = lt if any(one.sno is not None for one in placed) else le
-        ascend = all(map(follows, commits, islice(commits, 1, None)))  # type: ignore[arg-type]
-        return Ascent("commit", None, first.commit, last.commit, ascend)
-    returned = [one.returned for one in placed]
-    if first.returned is None or last.returned is None or None in returned or any(one is not None for one in commits):
+        ascend = all(map(follows, commits, islice(commits, 1, None)))
+        return Ascent("commit", None, commits[0], commits[-1], ascend)
+    returned = [one.returned for one in placed if one.returned is not None]
+    if commits or len(returned) < len(placed):
         return Ascent(certain=False)
-    ascend = all(map(le, returned, islice(returned, 1, None)))  # type: ignore[arg-type]
-    ascend = ascend and all(one.clock == first.clock for one in placed)
-    return Ascent("returned", first.clock, first.returned, last.returned, ascend)
+    clock = placed[0].clock
+    ascend = all(map(le, returned, islice(returned, 1, None))) and all(one.clock == clock for one in placed)
+    return Ascent("returned", clock, returned[0], returned[-1], ascend)

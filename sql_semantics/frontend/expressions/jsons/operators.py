@@ -79,10 +79,7 @@ def _key(binder: Binder, node: Node, symbol: str) -> Expr:
 
 def merged(binder: Binder, left: Expr, right: Expr) -> Expr:
     """``||`` of two values of jsonb, one of which may be of no type yet."""
-    left, right = (settle(side, JSONB, binder.context) for side in (left, right))
-    if {left.type.kind, right.type.kind} != {Kind.JSONB}:
-        raise Unsupported(f"operator || on {left.type} and {right.type}")
-    return Function("jsonb ||", (left, right), JSONB)
+    return _of_two(binder, "||", left, right, JSONB)
 
 
 def removed(left: Expr, right: Expr) -> Expr:
@@ -98,10 +95,14 @@ def removed(left: Expr, right: Expr) -> Expr:
 
 def contained(binder: Binder, left: Expr, right: Expr) -> Expr:
     """``@>`` of jsonb."""
+    return _of_two(binder, "@>", left, right, BOOLEAN)
+
+
+def _of_two(binder: Binder, symbol: str, left: Expr, right: Expr, result: SqlType) -> Expr:
     left, right = (settle(side, JSONB, binder.context) for side in (left, right))
     if {left.type.kind, right.type.kind} != {Kind.JSONB}:
-        raise Unsupported(f"operator @> on {left.type} and {right.type}")
-    return Function("jsonb @>", (left, right), BOOLEAN)
+        raise Unsupported(f"operator {symbol} on {left.type} and {right.type}")
+    return Function(f"jsonb {symbol}", (left, right), result)
 
 
 def _has_key(binder: Binder, node: Node) -> Expr:
