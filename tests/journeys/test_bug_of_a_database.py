@@ -4,6 +4,7 @@ needs: the verdict, a page, the core alone, a script, a test that stays. From an
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.steps import troubadour
+from tests.own_pytest import own_temporary
 from tests.patience import PATIENCE
 
 LOG = Path(__file__).parents[2] / "logs" / "strangers-3" / "write-skew.jsonl"
@@ -44,5 +46,8 @@ def test_the_finding_is_run_on_a_server(tmp_path: Path) -> None:
     ran = troubadour(tmp_path, 1, "reproduce", "finding")
     assert "it did not come again" in ran.stdout
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "finding"]
-    tested = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    environment = {**os.environ, "PYTEST_DEBUG_TEMPROOT": str(own_temporary(tmp_path))}
+    tested = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, env=environment, check=False
+    )
     assert (tested.returncode, "2 passed" in tested.stdout) == (0, True), tested.stdout + tested.stderr

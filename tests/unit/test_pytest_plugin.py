@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.own_pytest import own_temporary
 from troubadour.testing.audited import Audited, Wanted
 
 APPLICATION = """
@@ -122,7 +123,8 @@ def run_tests(folder: Path, text: str, *options: str, **variables: str) -> str:
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     plugin = [] if entry_points(group="pytest11", name="troubadour") else ["-p", "troubadour.testing.plugin"]
     command = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider", "-rA", *plugin, *options]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")} | variables
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    environment |= {"PYTEST_DEBUG_TEMPROOT": str(own_temporary(folder))} | variables
     ended = subprocess.run(
         [*command, str(folder)], cwd=folder, capture_output=True, text=True, check=False, env=environment, timeout=600
     )
