@@ -51,7 +51,8 @@ class Dialect:
     `descends`: ORDER BY that says no direction descends; `null_order`: where NULLs come in one that does not say that,
     as the parser has it for the product, at one end, or where less or more than all values would. `quotient_digits`:
     how many digits more than its dividend MySQL's quotient of DECIMALs has (div_precision_increment). `list_bytes`:
-    after how many bytes MySQL cuts GROUP_CONCAT, where the log tells (group_concat_max_len).
+    after how many bytes MySQL cuts GROUP_CONCAT, where the log tells (group_concat_max_len). `answers`: what a query
+    finds goes to the client, and not into a routine, where strict mode makes an error of a list that is cut.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Dialect:
     null_order: NullOrder = "parsed"
     quotient_digits: int = 4
     list_bytes: int | None = None
+    answers: bool = True
 
     @property
     def home_schema(self) -> str | None:
@@ -156,9 +158,9 @@ class Dialect:
         """The rules for expressions of a statement that changes data."""
         return replace(self, writing=writing) if self.rules.values.strict_writes else self
 
-    def outside_writes(self) -> Dialect:
-        """The rules for what a function does that is called within such a statement."""
-        return self if self.writing is None else replace(self, writing=None)
+    def in_routine(self) -> Dialect:
+        """The rules for the statements of a routine, which may be called within such a statement."""
+        return replace(self, writing=None, answers=False) if self.writing is not None or self.answers else self
 
 
 def read_product(dbms: str | None) -> Literal["mysql", "mariadb"] | None:

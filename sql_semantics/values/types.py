@@ -203,3 +203,8 @@ SQLITE_DATE = SqlType(Kind.TEXT, scale=0)
 """A column of SQLite's NUMERIC affinity that holds texts that are no numbers, as its dates are written."""
 SQLITE_JSON = SqlType(Kind.TEXT, scale=1)
 """A text of SQLite's that may be told from others as JSON: what its functions of JSON give."""
+
+
+def charset_of(collation: str) -> str:
+    """The character set of a collation of MySQL's."""
+    return collation.lower().partition("_")[0]

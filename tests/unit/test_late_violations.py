@@ -96,6 +96,22 @@ def test_transactions_are_read_again_from_where_they_stand(tmp_path: Path, *, ke
         list(Reread(places, None, kept=False))
 
 
+@pytest.mark.parametrize("line", ['{"kind":"end","transactions":3}', "garbage", '{"id":9}', "[1]"])
+def test_a_log_that_was_changed_is_told(line: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "log", bank(9))
+    lines = path.read_text().splitlines()
+    with path.open("rb") as file:
+        places = places_in(file)
+        assert places is not None
+        assert sum(len(batch) for batch in Stream(file, places=places).batches()) == 9
+    lines[4] = line.ljust(len(lines[4]))
+    path.write_text("\n".join(lines) + "\n")
+    again = Reread(places, None, kept=False)
+    for read in (again.statuses, lambda: again.outlines(0), lambda: iter(again)):
+        with pytest.raises(LogError, match="was changed while"):
+            list(read())
+
+
 def test_outlines_are_those_of_the_transactions(tmp_path: Path) -> None:
     """Whether the transactions are held, were spilled to disk, or are read again from where they stand."""
     header, *lines = [json.loads(line) for line in write(tmp_path / "plain", bank(40)).read_text().splitlines()]

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.records import replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.numbers.number import platform_free_ratio, sums_exactly
 from tests.differential.comparison import only_way
@@ -32,6 +33,40 @@ def test_group_concat_is_cut_by_a_setting_that_the_log_does_not_tell() -> None:
     database = table().fill("t", [(5, 5, "x" * 1025, 0.0)])
     with pytest.raises(Unsupported, match="group_concat_max_len"):
         database.rows("SELECT GROUP_CONCAT(x) FROM t WHERE g = 5")
+
+
+def test_a_list_that_is_cut_within_a_routine_may_be_an_error() -> None:
+    """MariaDB 10.11 in strict mode: 1260 for RETURN and for SELECT ... INTO, a warning for what the client gets."""
+    function = "CREATE FUNCTION listed() RETURNS TEXT RETURN (SELECT GROUP_CONCAT(x ORDER BY id) FROM t)"
+    into = (
+        "CREATE FUNCTION kept() RETURNS TEXT BEGIN DECLARE v TEXT; SELECT GROUP_CONCAT(x ORDER BY id) INTO v FROM t; "
+        "RETURN v; END"
+    )
+    schema = ["CREATE TABLE t (id int PRIMARY KEY, x varchar(9))"]
+    rows = [(1, "abc"), (2, "def")]
+    short = Database(replace(MYSQL, list_bytes=5), schema, [function, into]).fill("t", rows)
+    assert short.rows("SELECT GROUP_CONCAT(x ORDER BY id) FROM t") == [("abc,d",)]
+    for name in ("listed", "kept"):
+        with pytest.raises(Unsupported, match="group_concat_max_len"):
+            short.rows(f"SELECT {name}()")
+        longer = Database(replace(MYSQL, list_bytes=7), schema, [function, into]).fill("t", rows)
+        assert longer.rows(f"SELECT {name}()") == [("abc,def",)]
+
+
+@pytest.mark.parametrize(
+    "call", ["MD5({})", "SHA1({})", "SHA2({}, 256)", "CRC32({})", "LENGTH({})", "HEX({})", "TO_BASE64({})", "ASCII({})"]
+)
+def test_bytes_of_texts_in_another_character_set_are_not_told(call: str) -> None:
+    schema = ["CREATE TABLE t (id int PRIMARY KEY, x varchar(9), y varchar(9) CHARACTER SET latin1)"]
+    rows = [(1, "abc", "abc"), (2, "\u00e9", "\u00e9")]
+    whole = Database(MYSQL, schema).fill("t", rows)
+    assert len(whole.rows(f"SELECT {call.format('x')} FROM t")) == 2
+    with pytest.raises(Unsupported, match="CHARACTER SET latin1"):
+        whole.rows(f"SELECT {call.format('y')} FROM t")
+    narrow = Database(replace(MYSQL, collation="latin1_swedish_ci"), schema).fill("t", rows)
+    assert narrow.rows(f"SELECT {call.format('x')} FROM t WHERE id = 1")
+    with pytest.raises(Unsupported, match="CHARACTER SET latin1"):
+        narrow.rows(f"SELECT {call.format('x')} FROM t WHERE id = 2")
 
 
 def test_count_of_distinct_combinations_leaves_out_nulls() -> None:

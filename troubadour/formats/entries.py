@@ -229,12 +229,13 @@ def id_of(line: bytes) -> TransactionId | None:
 
 
 def decode_again(line: bytes) -> RawTransaction:
-    """A transaction line that was read before."""
+    """A transaction line that was read before. Raises BadEntry where it is none any more."""
     try:
         return _decode_transaction(line)
     except _REFUSALS:
         entry = _slowly(line)
-        assert isinstance(entry, RawTransaction)
+        if not isinstance(entry, RawTransaction):
+            raise BadEntry("a line that is no transaction") from None
         return entry
 
 

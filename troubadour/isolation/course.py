@@ -149,7 +149,14 @@ def _surely_follows(first: Outline | Transaction, second: Outline | Transaction)
     if first.commit is not None and second.start is not None:
         return first.commit < second.start
     over, sent = first.returned, second.invoked
-    if over is None or sent is None or over >= sent or first.clock != second.clock or second.start is not None:
+    if (
+        first.status != "committed"
+        or over is None
+        or sent is None
+        or over >= sent
+        or first.clock != second.clock
+        or second.start is not None
+    ):
         return False
     if second.snapshot_at is not None or second.begin is not None or first.end is None or not second.statements:
         return False

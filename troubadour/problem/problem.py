@@ -10,7 +10,7 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import Statement
-from sql_semantics.ir.walks.effects import columns_set, found_by, gives_up_keys
+from sql_semantics.ir.walks.effects import columns_moved, found_by, gives_up_keys
 from sql_semantics.ir.walks.idle import idle_numbers
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.records import dataclass
@@ -272,7 +272,7 @@ class Problem:
         if not self.levels[item].by_row:
             return False
         if self._moving is None:
-            self._moving = self._columns_set()
+            self._moving = self._columns_moved()
         catalog = self.library.catalog
         for table, columns in program.remember("found by", lambda: list(found_by(program.statement, catalog))):
             for place, items in self._moving.get(table, {}).items():
@@ -280,10 +280,10 @@ class Problem:
                     return True
         return False
 
-    def _set_by(self, program: Program) -> list[tuple[str, frozenset[int]]]:
-        return program.remember("columns set", lambda: list(columns_set(program.statement, self.library.catalog)))
+    def _moved_by(self, program: Program) -> list[tuple[str, frozenset[int]]]:
+        return program.remember("columns moved", lambda: list(columns_moved(program.statement, self.library.catalog)))
 
-    def _columns_set(self) -> dict[str, dict[int, set[int]]]:
+    def _columns_moved(self) -> dict[str, dict[int, set[int]]]:
         """By table and column two of the transactions that may set it, or all where there are fewer."""
         found: dict[str, dict[int, set[int]]] = {}
         for item in range(len(self.statuses)):
@@ -292,7 +292,7 @@ class Problem:
             for statement in self.prepared(item).statements:
                 if statement.program is None or statement.program.read_only:
                     continue
-                for table, columns in self._set_by(statement.program):
+                for table, columns in self._moved_by(statement.program):
                     of_table = found.setdefault(table, {})
                     for place in columns:
                         items = of_table.setdefault(place, set())

@@ -287,7 +287,7 @@ def _compile_call(
     if len(arguments) != len(procedure.parameters):
         raise Unsupported(f"call of {name!r} with {len(arguments)} arguments")
     evaluate = [compile_scalar(argument, dialect) for argument in arguments]
-    body = _compile_body(procedure.body, catalog, dialect, mode, (*calls, name))
+    body = _compile_body(procedure.body, catalog, dialect.in_routine(), mode, (*calls, name))
     locals_: list[Scalar] = [None] * (len(procedure.frame_types) - len(procedure.parameters))
 
     def call(execution: Execution) -> tuple[Scalar, Scalar]:

@@ -193,6 +193,15 @@ def columns_set(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, f
                 yield table, frozenset(range(len(catalog.tables[table].columns))) if every else columns
 
 
+def columns_moved(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, frozenset[int]]]:
+    """The tables of which a statement may move rows in an index, with the columns that it sets: all of those of a row
+    that it replaces."""
+    yield from columns_set(statement, catalog)
+    for each in executions(statement, catalog):
+        if isinstance(each, Insert) and each.conflict is not None and each.conflict.action == "replace":
+            yield each.table, frozenset(range(len(catalog.tables[each.table].columns)))
+
+
 def _hangs_on_what_was_found(acting: Select | Write) -> bool:
     if isinstance(acting, Merge) or has_subquery(acting):
         return True

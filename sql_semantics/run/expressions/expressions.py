@@ -181,7 +181,7 @@ class Emitter:
     def _invocation(self, expr: Invoke) -> str:
         from sql_semantics.run.routines.routines import invoker  # routines hold expressions
 
-        invoke = self.name(invoker(expr.routine, self.dialect.outside_writes()))
+        invoke = self.name(invoker(expr.routine, self.dialect.in_routine()))
         given = "".join(f"{self.value(argument)}, " for argument in expr.arguments)
         within = "None" if expr.within is None else f"frame[{expr.within}]"
         return f"{invoke}(frame.view, ({given}), {within})"

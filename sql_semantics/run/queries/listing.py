@@ -146,9 +146,9 @@ def _parts(dialect: Dialect) -> Callable[[list[Row]], Value]:
 
 def _joined(dialect: Dialect) -> Callable[[list[Row]], Value]:
     """The delimiter stands before each value but the first. What is too long is cut, with a warning that is an error
-    where it is stored."""
+    where it is stored, or put into a variable of a routine."""
     longest = _longest(dialect)
-    cuts = dialect.list_bytes is not None and dialect.writing is None
+    cuts = dialect.list_bytes is not None and dialect.writing is None and dialect.answers
 
     def join(values: list[Row]) -> Value:
         parts = [str(values[0][0])]

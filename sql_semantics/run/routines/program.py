@@ -312,6 +312,7 @@ def compile_program(procedure: Procedure, catalog: Catalog, dialect: Dialect) ->
     Raises Unsupported and UnknownTable; the function raises SqlError where the DBMS would fail, and Unsupported.
     """
     signature = None if procedure.routine is None else procedure.routine.signature
+    dialect = dialect.in_routine()
     emitter = Emitter(dialect)
     writer = Draft(procedure, catalog, dialect, signature is not None and signature.stable, emitter)
     emitter.names.update(helpers(dialect))

@@ -28,6 +28,7 @@ from sql_semantics.values.types import (
     Kind,
     SqlType,
     Value,
+    charset_of,
 )
 
 __all__ = ["Converter", "caster"]
@@ -122,7 +123,7 @@ def _to_text(this: Conversion) -> Converter | None:
         return _to_sqlite_date(this)
     length = target.length if this.rules.lengths_bind else None
     render = None if this.source.kind is Kind.TEXT else _render(this)
-    if this.assignment and _charset(target) not in _WHOLE:
+    if this.assignment and charset_of(target.collation) not in _WHOLE:
         return _checked_characters(this, render)
     return _fitted(this, length, render)
 
@@ -131,14 +132,9 @@ _WHOLE = frozenset({"", "?", "utf8mb4"})
 """Character sets that have every character."""
 
 
-def _charset(type_: SqlType) -> str:
-    """The character set of a text of another collation than the log's."""
-    return type_.collation.partition("_")[0]
-
-
 def _checked_characters(this: Conversion, render: Converter | None) -> Converter:
     """What is stored in a character set that lacks some characters, and has others in other bytes."""
-    charset = _charset(this.target)
+    charset = charset_of(this.target.collation)
     last = "\uffff" if charset in ("utf8", "utf8mb3") else "\x7f"
     fit = _fitted(this, this.target.length if this.rules.lengths_bind else None, render)
 

@@ -13,7 +13,7 @@ from typing import Any
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import TEXT, Kind, SqlType, Value
+from sql_semantics.values.types import TEXT, Kind, SqlType, Value, charset_of
 
 Implementation = Callable[..., Any]
 
@@ -93,7 +93,35 @@ def of_either(
 ) -> tuple[Rule, ...]:
     """A function of bytes that takes texts as well; other arguments become texts."""
     firsts = (Slot(frozenset({Kind.BYTES})), Slot(frozenset({Kind.TEXT}), TEXT))
-    return tuple(Rule((first, *others), result, build, strict=strict) for first in firsts)
+    return tuple(Rule((first, *others), result, of_stored(build), strict=strict) for first in firsts)
+
+
+def of_stored(build: Callable[[Call], Implementation]) -> Callable[[Call], Implementation]:
+    """A function of the bytes that its first argument is stored in, built for UTF-8. Raises Unsupported for a text that
+    another character set of MySQL's may store otherwise."""
+
+    def made(call: Call) -> Implementation:
+        function = build(call)
+        collations = (call.arguments[0].collation or call.dialect.collation, call.dialect.literals)
+        others = {charset_of(collation or "") for collation in collations} - _UTF8
+        if not others or call.arguments[0].kind is Kind.BYTES:
+            return function
+        of_ascii = others.isdisjoint(_WIDE)
+
+        def apply(text: Value, *rest: Value) -> Value:
+            if isinstance(text, str) and not (of_ascii and text.isascii()):
+                raise Unsupported(f"the bytes of a text in CHARACTER SET {', '.join(sorted(others))}")
+            found: Value = function(text, *rest)
+            return found
+
+        return apply
+
+    return made
+
+
+_UTF8 = frozenset({"", "utf8", "utf8mb3", "utf8mb4"})
+_WIDE = frozenset({"ucs2", "utf16", "utf16le", "utf32"})
+"""Character sets that store ASCII in other bytes, too."""
 
 
 def plainly(function: Implementation) -> Callable[[Call], Implementation]:

@@ -218,7 +218,7 @@ def _compile(trigger: Trigger, catalog: Catalog, dialect: Dialect) -> Callable[.
     """f(view, event, old row, new row) -> the row that it gives back, `_SPARED` where its condition does not hold."""
     from sql_semantics.run.routines.routines import invoker  # routines hold writes
 
-    dialect = dialect.outside_writes()
+    dialect = dialect.in_routine()
     holds: Predicate | None = None
     if trigger.condition is not None:
         holds = compile_predicate(trigger.condition, dialect)

@@ -22,6 +22,7 @@ from sql_semantics.values.functions.rule import (
     any_of,
     exactly,
     of_either,
+    of_stored,
     plainly,
 )
 from sql_semantics.values.text import common_rule, equal_by_code_points, text_rule
@@ -403,7 +404,7 @@ MYSQL: Table = {
     "substring_index": (Rule((_TEXT, _TEXT, _INT), TEXT, plainly(_up_to)),),
     "elt": (Rule((_INT, _TEXT), TEXT, plainly(_chosen), variadic=True, strict=False),),
     "hex": (
-        *(Rule((slot,), TEXT, plainly(_hex)) for slot in (_TEXT, _BYTES)),
+        *(Rule((slot,), TEXT, of_stored(plainly(_hex))) for slot in (_TEXT, _BYTES)),
         Rule((_INT,), TEXT, plainly(lambda number: f"{number % 2**64:X}")),
         Rule((any_of(FLOAT_KINDS | {Kind.NUMERIC}),), TEXT, plainly(_hex_rounded)),
     ),
@@ -418,6 +419,7 @@ MYSQL: Table = {
 }
 del MYSQL["btrim"]
 MYSQL["replace"] = (Rule((_TEXT,) * 3, TEXT, plainly(_mysql_replace), strict=False),)
+MYSQL["ascii"] = (Rule((_TEXT,), INT, of_stored(_ascii)),)
 MYSQL["md5"] = of_either(TEXT, plainly(_md5))
 MYSQL.update(lcase=MYSQL["lower"], ucase=MYSQL["upper"], substring=MYSQL["substr"], mid=MYSQL["substr"][1:])
 
