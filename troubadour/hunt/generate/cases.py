@@ -69,7 +69,7 @@ def make(
         for _ in range(1 if flavour == EVERY else 24 if alone else random.randint(2, 6 if number > 1 else 12)):
             transaction += 1
             if alone and random.random() < 0.85:
-                script.append(Step(session, transaction, ALONE, draw()))
+                script += _by_itself(random, dialect, session, transaction, draw())
                 continue
             skewed = "skew" in flavour or (flavour == EVERY and random.random() < 0.5)
             drawn = hot.skewed() if skewed else [draw() for _ in range(random.randint(2, 3))]
@@ -152,7 +152,7 @@ def _transaction(random: Random, dialect: str, session: int, number: int, drawn:
         return Step(session, number, role, text)
 
     if random.random() < 0.2:
-        return [step(ALONE, drawn[0])]
+        return _by_itself(random, dialect, session, number, drawn[0])
     begin = _BEGIN[dialect]
     if dialect == "sqlite" and random.random() < 0.3:
         begin += random.choice((" IMMEDIATE", " EXCLUSIVE", " DEFERRED"))
@@ -167,6 +167,15 @@ def _transaction(random: Random, dialect: str, session: int, number: int, drawn:
             made.append(step(STATEMENT, piece(f"ROLLBACK TO SAVEPOINT p{points}")))
     made.append(step(END, piece("COMMIT" if random.random() < 0.88 else "ROLLBACK")))
     return made
+
+
+def _by_itself(random: Random, dialect: str, session: int, number: int, text: Piece) -> list[Step]:
+    """A statement that is a transaction. A CALL of MariaDB is several, which are not judged, so that nearly each is
+    drawn with BEGIN and COMMIT."""
+    if dialect != "mysql" or not str(text).startswith("CALL") or random.random() < 0.1:
+        return [Step(session, number, ALONE, text)]
+    texts = ((BEGIN, piece(_BEGIN[dialect])), (STATEMENT, text), (END, piece("COMMIT")))
+    return [Step(session, number, role, each) for role, each in texts]
 
 
 def _disturbed(random: Random, steps: tuple[Step, ...], last: int, disturbances: Sequence[str]) -> tuple[Step, ...]:
