@@ -209,6 +209,31 @@ def test_killed_at_some_moments(tmp_path: Path, start: Start) -> None:
     killed(tmp_path, start, 3, 3_000, 1)
 
 
+def test_no_line_of_statements_is_taken_again(tmp_path: Path, start: Start) -> None:
+    path, other = tmp_path / "log.jsonl", tmp_path / "other.jsonl"
+    header = {"format": "troubadour-log", "version": 1, "dialect": "sqlite", "isolation": "serializable"}
+    schema = {**header, "schema": ["CREATE TABLE t (id INT PRIMARY KEY)"]}
+    read = {"sql": "SELECT id FROM t WHERE id < 3", "result": {"columns": ["id"], "rows": []}}
+    lines = [{"id": at, "status": "committed", "statements": [read]} for at in range(40)]
+    path.write_text(text(schema, *lines[:20]) + "no line\n" + text(*lines[20:30]))
+    other.write_text(text({**schema, "segment": "other"}, {"id": "o", "status": "committed", "statements": []}, end(1)))
+    process = start(str(path), str(other), "--resume", "state")
+    until(partial(_is_noted, tmp_path / "state", path.stat().st_size))
+    until(partial(_is_noted, tmp_path / "state", other.stat().st_size))
+    process.kill()
+    process.wait()
+    with path.open("a") as file:
+        file.write(text(*lines[30:]) + text({"id": 7, "status": "committed", "statements": []}))
+    process = start(str(path), str(other), "--resume", "state")
+    begun = first(process)
+    assert (begun["again"], begun["transactions"], begun["bad"]) == (0, 31, 1)
+    process.kill()
+    process.wait()
+    path.write_bytes(path.read_bytes()[: path.read_bytes().rindex(b'{"id": 7')] + text(end(40)).encode())
+    status, told = finished(start(str(path), str(other), "--resume", "state"), 600)
+    assert (status, told[-1]["transactions"]["total"]) == (2, 41)
+
+
 @pytest.mark.slow
 def test_killed_at_fifty_moments(tmp_path: Path, start: Start) -> None:
     killed(tmp_path, start, 50, 2_500, 2)

@@ -525,7 +525,12 @@ class Following:
             with copy.open("rb") as file:
                 if kept is not None and number < len(kept.sizes) and kept.sizes[number]:
                     segment.header = read_header(file.readline())
-                    self._know(file, kept.sizes[number])
+                    if isinstance(self._judge, ByAudits):
+                        # they read the copy themselves
+                        self._judge.grown(kept.transactions[number])
+                        file.seek(kept.sizes[number])
+                    else:
+                        self._know(file, kept.sizes[number])
                     segment.lines, segment.bad = kept.lines[number], kept.bads[number]
                     segment.transactions, segment.ended = kept.transactions[number], kept.ended[number]
                 self._take_again(segment, file)
@@ -535,7 +540,8 @@ class Following:
         return state
 
     def _remembered(self, state: State) -> State | None:
-        """How far the run was whose memory the judge has now; None where there is none."""
+        """How far the run is of which the judge knows all that it needs: that whose memory it has, or, where it has
+        none, the last one that was noted. None where the lines have to be judged again."""
         first = next((at for at, size in enumerate(state.sizes) if size), None)
         if first is None:
             return None
@@ -545,13 +551,16 @@ class Following:
             except BadEntry as error:
                 raise Unusable(f"--resume: {self._plan.resume}: {error.text}") from error
             judge = self._judge
-            if not isinstance(judge, ByTimestamps):
-                return None
-            about = judge.resume()
-            if about is None:
-                return None
-            self._kept = judge.transactions
-            kept = msgspec.json.decode(about, type=State)
+            if isinstance(judge, ByTimestamps):
+                about = judge.resume()
+                if about is None:
+                    return None
+                self._kept = judge.transactions
+                kept = msgspec.json.decode(about, type=State)
+            elif len(state.transactions) == len(state.sizes):
+                kept = state
+            else:
+                return None  # an earlier version noted it
         for number, size in enumerate(kept.sizes):
             copy = self._folder / f"{number:05}.jsonl"
             if size and (not copy.exists() or copy.stat().st_size < size):
