@@ -1,11 +1,13 @@
 """Which rows of a table a condition can be satisfied by: access paths (paper §7.1, H1 indexing).
 
 A pure choice made at compile time: equality conjuncts ``column = expression`` whose expression is known before the
-table is read become a lookup, whatever remains a scan. Callers test the whole condition again on every row that
-comes back. Does not know which indexes a view has.
+table is read become a lookup, two bounds of an integer column a few of them, whatever remains a scan. Callers test the
+whole condition again on every row that comes back. Does not know which indexes a view has.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from sql_semantics.ir.expressions import (
     Binary,
@@ -15,6 +17,7 @@ from sql_semantics.ir.expressions import (
     Expr,
     InList,
     Param,
+    Variable,
 )
 from sql_semantics.ir.walks.effects import answers_once
 from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjuncts
@@ -48,6 +51,26 @@ class ListedPath:
     keys: tuple[Expr, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SpanPath:
+    """Lookups for each integer between two bounds, `low` and `high` among them (`step` added to each), in one column
+    beside those of `prefix`: the columns that these look at are `columns`, and the integer's is at `place` among them.
+
+    A bound may raise, or leave too many integers: then `prefix` finds the rows, or a scan. A NULL means that no row
+    qualifies.
+    """
+
+    prefix: AccessPath | None
+    columns: tuple[int, ...]
+    place: int
+    low: Expr
+    high: Expr
+    steps: tuple[int, int]
+
+
+SPAN = 32
+"""Integers between two bounds beyond which the rows are not looked up one by one."""
+
 LISTED = 16
 """Keys of a list beyond which a scan is taken: where a view has no index every lookup is one."""
 
@@ -61,6 +84,62 @@ def listed_path(where: Expr | None, dialect: Dialect) -> ListedPath | None:
         if column is not None and all(_usable(column, item, 0, dialect) for item in conjunct.items):
             return ListedPath(column.index, tuple(_normalized(column, item) for item in conjunct.items))
     return None
+
+
+def span_path(
+    where: Expr | None, dialect: Dialect, late: Sequence[Expr] = (), width: int | None = None
+) -> SpanPath | None:
+    """The lookups that two bounds of an integer column allow: of conditions on one table, and of `late` ones that are
+    tested on joined rows, which begin with its `width` columns. None where a condition may raise on a row that these do
+    not find, and where columns hold values of any type."""
+    if dialect.rules.values.affinities:
+        return None
+    bounds: dict[int, dict[bool, tuple[Expr, int]]] = {}
+    for conjunct in (*conjuncts(where), *late):
+        bound = _bound(conjunct)
+        if bound is not None:
+            column, upper, key, step = bound
+            if width is None or column.index < width:
+                bounds.setdefault(column.index, {}).setdefault(upper, (key, step))
+        elif can_raise(conjunct):
+            return None
+    prefix = access_path(where, dialect)
+    equated = () if prefix is None else prefix.columns
+    both = [column for column, found in bounds.items() if len(found) == 2 and column not in equated]
+    if not both or (prefix is not None and prefix.padded):
+        return None
+    columns = tuple(sorted((*equated, both[0])))
+    (low, up), (high, down) = bounds[both[0]][False], bounds[both[0]][True]
+    return SpanPath(prefix, columns, columns.index(both[0]), low, high, (up, down))
+
+
+def _bound(conjunct: Expr) -> tuple[Column, bool, Expr, int] | None:
+    """The integer column that a condition bounds, whether from above, by what, and what is added to make the bound one
+    of the integers."""
+    if not isinstance(conjunct, Binary) or conjunct.op not in ("<", "<=", ">", ">="):
+        return None
+    for one, other, upper in ((conjunct.left, conjunct.right, True), (conjunct.right, conjunct.left, False)):
+        column = bare_column(one)
+        if column is None or column.type.kind not in INTEGER_KINDS or not _is_computed_integer(other):
+            continue
+        upper = upper == conjunct.op.startswith("<")
+        step = 0 if len(conjunct.op) == 2 else -1 if upper else 1
+        return column, upper, other, step
+    return None
+
+
+def _is_computed_integer(expr: Expr) -> bool:
+    """Whether an expression is an integer that hangs on no row, and that is the same for all."""
+    if expr.type.kind not in INTEGER_KINDS:
+        return False
+    match expr:
+        case Const() | Param() | Variable():
+            return True
+        case Binary(op, left, right):
+            return op in ("+", "-") and _is_computed_integer(left) and _is_computed_integer(right)
+        case Cast(operand):
+            return _is_computed_integer(operand)
+    return False
 
 
 def access_path(

@@ -371,6 +371,12 @@ class WitnessView:
         state = self._state
         exceptions, late, skipped, in_moments = self._exceptions, self._late, self._skipped, self._in_moments
         found: Found = []
+        if exceptions is None and not skipped and not in_moments:
+            for name, versions in rows:
+                values = versions.values[-1] if versions.states[-1] <= state else versions.at(state)
+                if values is not None and (not own or name not in own):
+                    found.append((name, values))
+            return found
         for name, versions in rows:
             if own and name in own:
                 continue

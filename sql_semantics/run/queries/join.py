@@ -15,7 +15,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import BaseTable, Derived, Identified, Source
 from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
-from sql_semantics.plan.access import AccessPath, ListedPath, access_path, listed_path
+from sql_semantics.plan.access import SPAN, AccessPath, ListedPath, SpanPath, access_path, listed_path, span_path
 from sql_semantics.plan.arrangement import Arrangement, arrange
 from sql_semantics.records import dataclass
 from sql_semantics.run.delegating import DelegatingView
@@ -49,7 +49,7 @@ _HASH_AGAIN_FROM = 16
 rows."""
 
 
-def compile_access(emitter: Emitter, table: str, path: AccessPath | ListedPath | None) -> tuple[str, str]:
+def compile_access(emitter: Emitter, table: str, path: AccessPath | ListedPath | SpanPath | None) -> tuple[str, str]:
     """Source of (statements that bind `pairs`, condition under which no row qualifies).
 
     The statements stand inside a function with `view`, `args` and `frame`; keys read no columns.
@@ -61,6 +61,8 @@ def compile_access(emitter: Emitter, table: str, path: AccessPath | ListedPath |
         lookup = f"view.lookup({table!r}, {(path.column,)!r}, (key,))"
         found = f"for key in dict.fromkeys(({listed})) if key is not None for pair in {lookup}"
         return f"pairs = dict([pair {found}]).items()", "False"  # a view without index gives a row for every key
+    if isinstance(path, SpanPath):
+        return f"pairs = {emitter.name(_seek_in_span(emitter, table, path))}(view, args, frame)", "False"
     if path.may_raise:
         seek = _seek_or_scan(table, path.columns, [emitter.apart(key) for key in path.keys])
         return f"pairs = {emitter.name(seek)}(view, args, frame)", "False"
@@ -113,6 +115,35 @@ def _seek_or_scan(table: str, columns: tuple[int, ...], keys: Sequence[Evaluate]
     return rows
 
 
+def _seek_in_span(emitter: Emitter, table: str, path: SpanPath) -> Seek:
+    """The rows of a lookup for each integer of a span; those of its prefix where it has too many, or a bound raises,
+    which is seen where rows have it evaluated."""
+    prefix = () if path.prefix is None else path.prefix.columns
+    keys = [emitter.apart(key) for key in (() if path.prefix is None else path.prefix.keys)]
+    low, high = emitter.apart(path.low), emitter.apart(path.high)
+    columns, place, (up, down) = path.columns, path.place, path.steps
+
+    def rows(view: View, args: Arguments, frame: Frame) -> Iterable[tuple[RowId, Row]]:
+        key = tuple([evaluate((), args, frame) for evaluate in keys])
+        if None in key:
+            return ()
+        try:
+            first, last = low((), args, frame), high((), args, frame)
+        except SqlError:
+            first, last = 0, SPAN + 1
+        if first is None or last is None:
+            return ()
+        if isinstance(first, int) and isinstance(last, int) and last - first <= SPAN:
+            before, after = key[:place], key[place:]
+            found: dict[RowId, Row] = {}
+            for one in range(first + up, last + down + 1):
+                found.update(view.lookup(table, columns, (*before, one, *after)))
+            return found.items()
+        return view.lookup(table, prefix, key) if prefix else view.scan(table)
+
+    return rows
+
+
 def compile_matches(table: str, where: Expr | None, dialect: Dialect) -> Matches:
     """The rows of one table that satisfy a condition, with their identities, as a list."""
     emitter = Emitter(dialect)
@@ -134,9 +165,17 @@ def compile_matches(table: str, where: Expr | None, dialect: Dialect) -> Matches
 
 
 def compile_single(
-    table: str, where: Expr | None, outputs: tuple[Expr, ...] | None, dialect: Dialect, may: bool, partial: bool
+    table: str,
+    where: Expr | None,
+    outputs: tuple[Expr, ...] | None,
+    dialect: Dialect,
+    may: bool,
+    partial: bool,
+    late: Sequence[Expr] = (),
+    width: int | None = None,
 ) -> Rows:
-    """The qualifying rows of one table (`outputs` None), or the tuple of `outputs` over each.
+    """The qualifying rows of one table (`outputs` None), or the tuple of `outputs` over each. Of those that `late`
+    conditions on rows that begin with its `width` columns do not hold for, some may be left out.
 
     `may` marks the errors of `outputs`, `partial` those of the condition (not every row need be looked at).
     """
@@ -149,7 +188,7 @@ def compile_single(
         emitter.may = may or dialect.rules.running.elides_errors
         return test, "row" if outputs is None else "(" + "".join(f"{emitter.value(e)}, " for e in outputs) + ")"
 
-    path = _path(where, dialect)
+    path = _path(where, dialect, late, width)
     bind, _ = compile_access(emitter, table, path)
     if path is None:
         loop = loop_over(emitter, "for _, row in pairs", emit)
@@ -167,8 +206,13 @@ def compile_single(
     return emitter.define(source, "rows")
 
 
-def _path(where: Expr | None, dialect: Dialect) -> AccessPath | ListedPath | None:
+def _path(
+    where: Expr | None, dialect: Dialect, late: Sequence[Expr] = (), width: int | None = None
+) -> AccessPath | ListedPath | SpanPath | None:
     """How the qualifying rows of one table are found; None: by a scan."""
+    span = span_path(where, dialect, late, width)
+    if span is not None:
+        return span
     path = access_path(where, dialect) or listed_path(where, dialect)
     return path or access_path(where, dialect, may_raise=True)
 
@@ -277,8 +321,9 @@ def _plan(
             early = [part for part in early if part not in ready]
         inner = source.kind in ("cross", "inner")
         if number == 0 and inner and source.on is None and isinstance(source.relation, BaseTable):
-            start = compile_single(source.relation.name, conjunction(ready), None, dialect, False, False)
-            if _path(conjunction(ready), dialect) is None:
+            only = conjunction(ready)
+            start = compile_single(source.relation.name, only, None, dialect, False, False, late, source.width)
+            if _path(only, dialect, late, source.width) is None:
                 scanned.add(source.relation.name)
             continue
         usable = (*conjuncts(source.on), *ready) if inner else conjuncts(source.on)
