@@ -424,6 +424,8 @@ def case_of(*steps: tuple[int, str]) -> Case:
 
 
 INDEX = (0, "CREATE INDEX i0 ON ta (k)")
+OWN = ((0, "BEGIN TRANSACTION"), (0, "INSERT INTO ta VALUES (1)"), (0, "DELETE FROM ta RETURNING k"))
+RETURNED = "INSERT INTO ta VALUES (1) ON CONFLICT (k) DO UPDATE SET c = 2 RETURNING c"
 REPLACED = (INDEX, (0, "INSERT OR REPLACE INTO ta VALUES (1)"))
 UPSERT = (INDEX, (0, "INSERT INTO ta VALUES (1) ON CONFLICT (k) DO UPDATE SET c = 2"))
 LOST = (INDEX, (0, "UPDATE ta SET d = 'x'"), (1, "UPDATE ta SET k = 2"), (0, "SELECT k, d FROM ta"))
@@ -463,6 +465,21 @@ AGAIN = ((0, "SAVEPOINT p1"), (0, "SELECT k FROM ta"), (1, "INSERT INTO ta VALUE
          "violation", "drops a LIMIT"),
         ("DuckDB 2.0.1", LOST, "observed (1, 5, 'a'), expected (1, 5, 'x')", "violation", "loses an UPDATE"),
         ("DuckDB 2.0.1", LOST[1:], "observed (1, 5, 'a'), expected (1, 5, 'x')", "violation", None),
+        ("DuckDB 2.0.1", ((0, "SELECT k FROM ta JOIN tb USING (k) LIMIT 1"),), "observed 3 rows, expected 1 row",
+         "violation", None),
+        ("DuckDB 1.4.0", OWN, "observed 0 rows, expected 1 row (1)", "violation", "does not return rows"),
+        ("DuckDB 1.5.6", OWN, "observed 0 rows, expected 1 row (1)", "violation", None),
+        ("DuckDB 1.4.0", (OWN[0], (0, "INSERT INTO tb VALUES (1)"), OWN[2]), "observed 0 rows, expected 1 row",
+         "violation", None),
+        ("DuckDB 1.1.0", ((0, RETURNED),), "observed 2, expected 3", "violation", "RETURNING of an upsert"),
+        ("DuckDB 1.2.0", ((0, RETURNED),), "observed 2, expected 3", "violation", None),
+        ("DuckDB 1.1.0", ((0, "SELECT ((k, 1) = (k, 1)) FROM ta"),), "observed NULL, expected true", "violation",
+         "a comparison of rows"),
+        ("DuckDB 1.1.3", ((0, "SELECT ((k, 1) = (k, 1)) FROM ta"),), "observed NULL, expected true", "violation", None),
+        ("MariaDB 10.11.19", ((0, "SELECT AVG(ABS(10)) OVER () FROM ta"),), "observed 9.9999, expected 10.0000",
+         "violation", "too few digits"),
+        ("MariaDB 10.11.19", ((0, "SELECT AVG(ABS(10)) OVER () FROM ta"),), "observed 11.0000, expected 10.0000",
+         "violation", None),
         ("Turso 0.8.3", ((0, "SELECT COUNT(k) FROM ta LIMIT 0"),), "observed 1 row, expected 0 rows", "violation",
          "LIMIT 0"),
         ("Turso 0.8.3", ((0, "SELECT COUNT(k) FROM ta LIMIT 1"),), "observed 1 row, expected 0 rows", "violation",
