@@ -178,7 +178,8 @@ def _large(root: Path, folder: Path) -> Iterator[tuple[str, tuple[str, ...], Pat
     for repository, place, form, levels in LARGE:
         if (root / repository / place).exists():
             told = import_file(form, root / repository / place, path)
-            yield f"{repository} {Path(place).name}, {told.split(';')[0]}", levels, path
+            shown = Path(place).parent.parent if Path(place).name == "history.bincode" else Path(place)
+            yield f"{repository} {shown.name}, {told.split(';')[0]}", levels, path
     for kind in ("register", "list"):
         options = ["--workload", "objects", "--type", kind, "--transactions", "100000", "--sessions", "50"]
         if kind == "list":

@@ -39,6 +39,7 @@ def _awdit(root: Path) -> Iterator[Published]:
 
 
 _POLYSI = "artifact/PolySIHistories/violations"
+_FIG8 = "artifact/PolySIHistories/fig8_9_10"
 _ELLE = "strict-serializable"
 LISTED = (
     Published("PolySI-PVLDB2023-Artifacts", f"{_POLYSI}/galera/galera.txt", "polysi", 7,
@@ -87,7 +88,13 @@ LARGE = (
     ("VeriStrong", "history/fig5/rubis-1k", "cobra", ("serializable",)),
     ("VeriStrong", "history/fig13-14-15-table1/twitter-10k", "cobra", ("serializable",)),
     ("elle", "histories/huge-scc.edn", "elle", ("snapshot", "serializable", "strict-serializable")),
-)
+    ("elle-cli", "histories/jepsen/bank-tidb.edn", "elle", ("snapshot", "read-committed")),
+    *(
+        ("PolySI-PVLDB2023-Artifacts", f"{_FIG8}/{name}/hist-00000/history.bincode", "dbcop",
+         ("session-snapshot", "serializable"))
+        for name in ("25_400_8_10000_0.3_uniform", "25_400_8_10000_0.5_uniform", "25_400_8_10000_0.95_uniform")
+    ),
+)  # fmt: skip
 """Repository, path, format and levels of large ones."""
 
 

@@ -438,10 +438,13 @@ class _Decision:
 
     def _explained(self, facts: Facts, relation: Relation, order: Ints | None) -> Verdict | None:
         verdict = self._first_accepted(candidates(facts, relation, self.level, order))
-        if verdict is not None or self.grows:
+        if verdict is not None:
             return verdict
         if self.level.scope is not Scope.ROW:
-            return self._explained_at(level for level in _above([self.level.name]) if _grows(level))
+            above = _above([self.level.name])
+            return self._explained_at(one for one in above if one is not self.level and _grows(one))
+        if self.grows:
+            return None
         facts = self.derived.facts(grows=True)
         relation = known_order(facts, self.level, newest=True)
         return self._first_accepted(candidates(facts, relation, self.level, sorted_events(facts, relation)))
@@ -515,11 +518,12 @@ class _Between(_Decision):
 
 
 def _above(names: Sequence[str]) -> list[Level]:
-    """The weakest levels that are told by an order of events and imply some others, and the weakest of them at which
-    every change acts on the newest version."""
+    """The weakest levels that are told by an order of events and imply some others, the weakest of them at which every
+    change acts on the newest version, and the weakest at which every read does, too: fewer orders, sooner found."""
     some = [one for one in LEVELS.values() if is_orderly(one) and all(name in weaker(one.name) for name in names)]
     growing = [one for one in some if _grows(one)]
-    return [*dict.fromkeys((*_weakest(some), *_weakest(growing)))]
+    serial = [one for one in growing if one.horizon.latest]
+    return [*dict.fromkeys((*_weakest(some), *_weakest(growing), *_weakest(serial)))]
 
 
 def _weakest(levels: Sequence[Level]) -> list[Level]:
