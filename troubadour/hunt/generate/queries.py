@@ -291,7 +291,11 @@ def window(g: Grammar, scope: Scope) -> Piece:
         )
         frame += g.pick((" CURRENT ROW", " UNBOUNDED FOLLOWING")) if frame else ""
         return piece(f"{g.pick(('RANK()', 'DENSE_RANK()'))} OVER (", partition, f"ORDER BY {some}{frame})")
-    made = aggregate(g, g.pick([f for f in g.families if f not in ("bool", "text")]), scope)
+    made: Piece | None
+    if not g.careful and g.chance(0.25, "window over a constant"):
+        made = piece(f"{g.pick(('SUM', 'AVG', 'AVG'))}(", expression(g, "int", Scope(), 1), ")", family="num")
+    else:
+        made = aggregate(g, g.pick([f for f in g.families if f not in ("bool", "text")]), scope)
     text = "COUNT(*)" if made is None or "DISTINCT" in str(made) else str(made)
     order = clause(f"ORDER BY {some}") if r.random() < 0.5 else EMPTY
     if total and g.chance(0.3, "window frame"):
