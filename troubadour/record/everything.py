@@ -56,7 +56,7 @@ def everything(log: str | Path, **options: Any) -> None:
         return
     path = Path(log).absolute()
     beside: dict[str, Any] = {
-        name: options[name] for name in ("unwritable", "durable", "compatible") if name in options
+        name: options[name] for name in ("unwritable", "durable", "compatible", "checkpoints") if name in options
     }
     _psycopg(path, options)
     _sqlite(path, beside)

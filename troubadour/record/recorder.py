@@ -57,8 +57,10 @@ def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnec
     a COMMIT where the log cannot be written, of a full disk for one. ``"stop"``: the transaction is rolled back, and
     RecordError raised; ``"go-on"``: it commits, and the log has a gap, of which every later verdict knows.
     With `durable` what must survive is on the disk before a COMMIT is sent, and so survives the machine's death as well
-    as that of the process. `compatible`: 1 leaves out what earlier versions of this program cannot read (``begin``).
-    `certificate` is a path for the server's own account of the run beside the log (docs/certificates.md); it needs what
+    as that of the process. `checkpoints`: all rows are read and logged after so many transactions, for `audit --jobs`
+    to cut the log there (docs/recording.md). `compatible`: 1 leaves out what earlier versions of this program cannot
+    read (``begin``). `certificate` is a path for the server's own account of the run beside the log
+    (docs/certificates.md); it needs what
     ``"wal"`` needs.
 
     The first connection to a log that does not exist captures schema, routines and rows of the database: from then on

@@ -165,9 +165,14 @@ def _begun_with(header: Header, checkpoint: RawTransaction) -> Header:
         found = _WHOLE.fullmatch(statement.sql)
         if found is None or statement.result is None or statement.result.truncated:
             raise Unstreamed("a checkpoint that does not read whole tables")
-        names = None if found["columns"] == "*" else tuple(one.strip() for one in found["columns"].split(","))
-        tables.append(InitialTable(found["table"], names, statement.result.rows))
+        names = None if found["columns"] == "*" else tuple(map(_unquoted, found["columns"].split(",")))
+        tables.append(InitialTable(_unquoted(found["table"]), names, statement.result.rows))
     return msgspec.structs.replace(header, initial=tuple(tables))
+
+
+def _unquoted(name: str) -> str:
+    """A name without the marks around it, or around its parts."""
+    return ".".join(part.strip('"`') for part in name.strip().split("."))
 
 
 def _exactly(rows: Mapping[str, Sequence[tuple[object, ...]]]) -> dict[str, list[bytes]]:

@@ -26,6 +26,7 @@ import msgspec
 
 from troubadour.model.visible import one_line
 from troubadour.record.core.appending import AppendedFile, Gone
+from troubadour.record.core.checkpoints import Checkpoints
 from troubadour.record.core.frames import frame
 from troubadour.record.core.losing import LOST_NAME, Beginning, Beside, beside
 from troubadour.record.errors import RecordError, Unwritable
@@ -73,15 +74,17 @@ class Journal:
         lookup: Lookup | None = None,
         unwritable: str = STOP,
         durable: bool = False,
-        tables: Sequence[str] = (),
+        tables: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """`tables`: those whose initial rows the file has. `durable`: what is appended is on the disk."""
+        """`tables`: those whose initial rows the file has, with their columns. `durable`: what is appended is on the
+        disk."""
         self.path = path
         self.prefix = prefix
         self.plain = path.with_suffix("") if path.suffix == ".gz" else path
         self.unwritable = unwritable
         self._file = AppendedFile(self.plain, durable)
-        self._beginning = Beginning(self._file, tables)
+        self._beginning = Beginning(self._file, list(tables or ()))
+        self.checkpoints = Checkpoints(tables or {}, str(self._beginning.header.get("dialect", "")))
         self._began = monotonic_ns()
         self._numbers: dict[str, bytearray] = defaultdict(bytearray)
         """Of each session, for each of its transactions that was written or waits: whether it may have changed

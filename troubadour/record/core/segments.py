@@ -77,13 +77,14 @@ def begin_segment(path: Path, capture: Callable[[], Captured], *, durable: bool 
     return segment, segment.with_suffix("") if segment.suffix == ".gz" else segment
 
 
-def _begun(path: Path, capture: Callable[[], Captured], durable: bool) -> tuple[Path, str, Sequence[str]]:
-    """The name of the segment, what its sessions' names begin with, and the tables that it has initial rows of."""
+def _begun(path: Path, capture: Callable[[], Captured], durable: bool) -> tuple[Path, str, Mapping[str, Sequence[str]]]:
+    """The name of the segment, what its sessions' names begin with, and the tables that it has initial rows of, with
+    their columns."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     if not plain.exists() and not path.exists():
         captured = capture()
         if create(plain, captured, durable):
-            return path, "", [table for table, _, _ in captured.rows]
+            return path, "", {table: columns for table, columns, _ in captured.rows}
     header = read_header(path if path.exists() else plain)
     while True:
         token = secrets.token_hex(2)
@@ -91,7 +92,7 @@ def _begun(path: Path, capture: Callable[[], Captured], durable: bool) -> tuple[
         begun = segment.with_suffix("") if segment.suffix == ".gz" else segment
         captured = Captured({**header, "segment": token, "clock": clock_name()})
         if not segment.exists() and create(begun, captured, durable):
-            return segment, f"{token}.", ()
+            return segment, f"{token}.", {}
 
 
 def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> Journal:
@@ -102,7 +103,7 @@ def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> 
         plain = path.with_suffix("") if path.suffix == ".gz" else path
         plain.unlink(missing_ok=True)
         create(plain, captured)
-        begun.append(Journal(path, "", lookup, tables=[table for table, _, _ in captured.rows]))
+        begun.append(Journal(path, "", lookup, tables={table: columns for table, columns, _ in captured.rows}))
         return begun[0]
 
     begun: list[Journal] = []

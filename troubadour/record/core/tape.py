@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic_ns
 from typing import Any
 
+from troubadour.record.core.checkpoints import Due
 from troubadour.record.core.journal import Journal, encode
 from troubadour.record.errors import RecordError
 
@@ -69,6 +70,7 @@ class Transcript:
     __slots__ = (
         "begin",
         "changes",
+        "checkpoint",
         "intended",
         "invoked",
         "level",
@@ -97,6 +99,8 @@ class Transcript:
         """Whether anything was sent that is not certain to write nothing."""
         self.changes = False
         """Whether something was sent that writes, as far as its recorder knows."""
+        self.checkpoint: int | None = None
+        """Where it is a checkpoint, as long as no other begins: how many had begun with it."""
         self.intended = False
         """Whether its intent is written."""
         self.told = False
@@ -158,9 +162,21 @@ class Tape:
     """The transactions of one session, one at a time: `current` while one is open. No more thread-safe than
     connections are. `level`: of transactions that name none. `lifetime`: of the server process that
     the session is of, where tickets are taken: no other can tell their commit times. `compatible`: 1 for a log that
-    every version of this program can read, None for all that this one can say. Raises RecordError for others."""
+    every version of this program can read, None for all that this one can say. `checkpoints`: take one after each so
+    many transactions of the journal. Raises RecordError for others."""
 
-    __slots__ = ("_compatible", "_count", "_journal", "_numbers", "_raw", "current", "level", "lifetime", "session")
+    __slots__ = (
+        "__weakref__",
+        "_compatible",
+        "_count",
+        "_journal",
+        "_numbers",
+        "_raw",
+        "current",
+        "level",
+        "lifetime",
+        "session",
+    )
 
     def __init__(
         self,
@@ -169,9 +185,14 @@ class Tape:
         session: str | None = None,
         raw: Raw = made,
         compatible: int | None = None,
+        checkpoints: int | None = None,
     ) -> None:
         if compatible not in (None, 1):
             raise RecordError(f"compatible={compatible!r} is neither 1 nor None")
+        if checkpoints is not None:
+            if compatible is not None:
+                raise RecordError("checkpoints: compatible=1 leaves them out")
+            journal.checkpoints.ask(checkpoints)
         self._compatible = compatible
         self._raw = raw
         self._journal = journal
@@ -181,6 +202,7 @@ class Tape:
         self.lifetime: str | None = None
         self._count = 0
         self.current: Transcript | None = None
+        journal.checkpoints.join(self)
 
     def named(self, session: str) -> None:
         """The session is called so, from its first transaction on."""
@@ -196,6 +218,7 @@ class Tape:
         forked child."""
         if self._journal.forked:
             self._journal.check_process()
+        self._journal.checkpoints.began()
         transcript = self.current = Transcript(invoked, level or self.level, read_only)
         if self._compatible is not None:
             transcript.trace = None
@@ -258,6 +281,22 @@ class Tape:
         if not self._journal.closed:
             self.end(status, None, None)
 
+    def due(self) -> Due | None:
+        """The checkpoint that is to be taken now by the connection that this is of."""
+        return self._journal.checkpoints.due()
+
+    def copying(self, due: Due) -> Transcript:
+        """The transaction that was just begun is a checkpoint, unless another one begins before it has ended."""
+        assert self.current is not None
+        self.current.checkpoint = due.begun
+        return self.current
+
+    def uncopied(self) -> None:
+        """A checkpoint failed: if it was begun, it is a transaction like any other; no more are taken."""
+        if self.current is not None:
+            self.current.checkpoint = None
+        self._journal.checkpoints.failed()
+
     def drop(self) -> None:
         """The open transaction, of one statement, came to nothing: the driver refused it."""
         if self.current is not None:
@@ -284,6 +323,8 @@ class Tape:
                 self._journal.missed()
             return
         number = transcript.number or self._number(transcript)
+        if status == "committed" and transcript.checkpoint == self._journal.checkpoints.begun:
+            said += b',"kind":"checkpoint"'
         if status == "aborted" or not transcript.intended:
             self._counts(number, 0)
         lifetime = self.lifetime if ticket is not None else None

@@ -29,12 +29,14 @@ def wrap(
     unwritable: str = STOP,
     compatible: int | None = None,
     durable: bool = False,
+    checkpoints: int | None = None,
 ) -> RecordedDbapi:
     """The connection as one that keeps a log at the path `log`; use it in place of the other, which is then the
     wrapper's alone. What is said of `recorder.connect` holds here too. Raises RecordError where nothing can be
     recorded."""
     known = driver or driver_of(connection)
-    return RecordedDbapi(connection, known, begin(connection, known, log, unwritable, None, compatible, durable))
+    tape = begin(connection, known, log, unwritable, None, compatible, durable, checkpoints)
+    return RecordedDbapi(connection, known, tape)
 
 
 def begin(
@@ -45,6 +47,7 @@ def begin(
     database: tuple[Any, str] | None = None,
     compatible: int | None = None,
     durable: bool = False,
+    checkpoints: int | None = None,
 ) -> Tape:
     """A tape of a connection that begins to be recorded; `database`: as the driver's, if the caller knows better."""
     level = driver.level(connection)
@@ -58,7 +61,7 @@ def begin(
     journal = shared(path, lambda path: open_journal(path, capture, None, unwritable, durable))
     journal.durable = journal.durable or durable
     journal.check_source(source)
-    tape = Tape(journal, level, compatible=compatible)
+    tape = Tape(journal, level, compatible=compatible, checkpoints=checkpoints)
     if driver.settings is not None:
         tell(tape, driver.settings(connection), begun_with(journal), driver.dialect)
     return tape

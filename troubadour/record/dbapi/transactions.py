@@ -8,6 +8,7 @@ from time import monotonic_ns
 from typing import Any
 
 from sql_semantics.products import PRODUCTS
+from troubadour.record.core.checkpoints import Due
 from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.dbapi.statements import Answered, statement_fields
@@ -215,15 +216,61 @@ class Recording:
         happened = self.driver.lasts or not self._failed
         self._explicit = self._failed = False
         self.tape.end("committed" if happened else "aborted", invoked, monotonic_ns())
+        if happened:
+            self._checkpoint()
         return answer
 
-    def _commit_failed(self, transcript: Transcript, error: BaseException, invoked: int) -> None:
+    def _checkpoint(self) -> None:
+        """Read all rows, where that is due: behind a COMMIT. What the DBMS answers to it is not the application's."""
+        due = self.tape.due()
+        if due is None:
+            return
+        self.muted = True
         try:
-            state = self.driver.sqlstate(self.connection, error)
+            self._copy(due)
+        except BaseException as error:
+            self.tape.uncopied()
+            answered, state = self._answered(error)
+            if not answered:
+                raise
+            self.tape.end("aborted", None, monotonic_ns())
+            if state is not None and self.is_open():
+                self.driver.roll_back(self.connection)
+            self._explicit = False
+        finally:
+            self.muted = False
+
+    def _answered(self, error: BaseException) -> tuple[bool, str | None]:
+        """Whether an error is an answer of the DBMS, or the end of the connection to it; its SQLSTATE."""
+        try:
+            return True, self.driver.sqlstate(self.connection, error)
         except BaseException as refusal:
             if refusal is not error:
                 raise
-            state = None
+            return False, None
+
+    def _copy(self, due: Due) -> None:
+        driver = self.driver
+        cursor = self.connection if driver.cursors_are_connections else driver.plain_cursor(self.connection)
+        invoked = monotonic_ns()
+        cursor.execute("BEGIN")
+        self.begun(invoked, read_text("BEGIN", driver.dialect))
+        transcript = self.tape.copying(due)
+        for query in due.queries:
+            invoked = monotonic_ns()
+            cursor.execute(query)
+            description, rows = cursor.description, cursor.fetchall()
+            answered = Answered()
+            answered.results.append((description, rows, rows))
+            observed = answered.fields("SELECT", driver.value)
+            transcript.add(statement_fields(query, None, driver), invoked, monotonic_ns(), observed)
+        invoked = monotonic_ns()
+        cursor.execute("COMMIT")
+        self._explicit = False
+        self.tape.end("committed", invoked, monotonic_ns())
+
+    def _commit_failed(self, transcript: Transcript, error: BaseException, invoked: int) -> None:
+        _, state = self._answered(error)
         if state is not None and self.driver.retries_commit and self.is_open():
             self._tried = len(transcript)  # SQLite: somebody reads; try again
             return

@@ -50,6 +50,7 @@ class Driver:
     - `counts(connection, sql)`: whether the one column ``Count`` that a statement answered is the number of its rows,
       and not a result.
     - `settings(connection)`: what it is set to that is no default, as `record.settings` tells it.
+    - `plain_cursor(connection)`: one whose rows are tuples.
     - `cursors_are_connections`: a cursor has transactions of its own, and connections execute.
     """
 
@@ -74,6 +75,7 @@ class Driver:
     ends: Callable[[BaseException], bool] = lambda error: False
     counts: Callable[[Any, str], bool] = lambda connection, sql: False
     settings: Callable[[Any], Told] | None = None
+    plain_cursor: Callable[[Any], Any] = lambda connection: connection.cursor()
 
 
 def plain(value: Any) -> Any:
@@ -389,11 +391,15 @@ def _nested(value: Any) -> str:
     return "NULL" if found is None else str(found)
 
 
+def _sqlite_cursor(connection: Any) -> Any:
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    return cursor
+
+
 def _sqlite_plain(connection: Any) -> Ask:
     def ask(sql: str) -> Sequence[Sequence[Any]]:
-        cursor = connection.cursor()
-        cursor.row_factory = None
-        found: list[Any] = cursor.execute(sql).fetchall()
+        found: list[Any] = _sqlite_cursor(connection).execute(sql).fetchall()
         return found
 
     return ask
@@ -427,6 +433,7 @@ DRIVERS = (
             connection.execute("ROLLBACK") if getattr(connection, "autocommit", None) is True else connection.rollback()
         ),
         retries_commit=True,
+        plain_cursor=_sqlite_cursor,
     ),
     Driver(
         "duckdb", "duckdb", ("duckdb", "_duckdb"), "?",
@@ -459,6 +466,7 @@ DRIVERS = (
         capture=capture_mysql,
         settings=lambda connection: mysql_settings(_mysql_plain(connection)),
         ends=lambda error: bool(error.args) and error.args[0] == 1213,
+        plain_cursor=plain_cursor,
     ),
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ Does not know the application; its results, errors, row factories and adapters a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic_ns
@@ -93,10 +93,13 @@ class Recording:
     _doubtful: Transcript | None = None
     """The transaction that was prepared last, while it is not finished; others may follow it on the connection."""
 
-    def begin_recording(self, opened: Opened, snapshots: bool, compatible: int | None = None) -> None:
-        """From now on statements are logged, with `snapshots` and `compatible` as `recorder.connect` says."""
+    def begin_recording(
+        self, opened: Opened, snapshots: bool, compatible: int | None = None, checkpoints: int | None = None
+    ) -> None:
+        """From now on statements are logged, with the options as `recorder.connect` has them."""
         self.snapshots = snapshots
-        tape = Tape(opened.journal, opened.level, raw=Taker(opened.journal), compatible=compatible)
+        taker = Taker(opened.journal)
+        tape = Tape(opened.journal, opened.level, raw=taker, compatible=compatible, checkpoints=checkpoints)
         if opened.asks_tickets:
             tape.lifetime = lifetime(self.pgconn)
         tell(tape, _settings(self.pgconn), begun_with(opened.journal), DIALECT)
@@ -176,7 +179,39 @@ class Recording:
         tape.end(
             "committed" if committed else "aborted", invoked, monotonic_ns(), None, *(ids if committed else NO_IDS)
         )
+        if committed:
+            yield from self._checkpoint()
         return result
+
+    def _checkpoint(self) -> PQGen[None]:
+        """Read all rows, where that is due: behind a COMMIT. What the server answers to it is not the application's."""
+        tape = self.tape
+        assert tape is not None
+        due = tape.due()
+        if due is None:
+            return
+        try:
+            yield from self._begin(b"BEGIN", _COMMANDS[b"BEGIN"], TEXT)
+            yield from self._copy(tape.copying(due), due.queries)
+            yield from self._commit(b"COMMIT")
+        except BaseException as error:
+            tape.uncopied()
+            if not isinstance(error, psycopg.Error):
+                raise
+            if tape.current is not None and self.pgconn.status == pq.ConnStatus.OK:
+                yield from self._rollback(b"ROLLBACK")
+
+    def _copy(self, transcript: Transcript, queries: Sequence[str]) -> PQGen[None]:
+        for query in map(str.encode, queries):
+            invoked = monotonic_ns()
+            self.pgconn.send_query(query)
+            (result,) = yield from execute(self.pgconn)
+            if result.status != pq.ExecStatus.TUPLES_OK:
+                error = errors.error_from_result(result)
+                self.failed(fields({"sql": query.decode()}), invoked, error)
+                raise error
+            number = self.journal.text(query)
+            transcript.statements.append((number, None, (), None, invoked, monotonic_ns(), result))
 
     def _intend(self, transcript: Transcript) -> PQGen[None]:
         """COMMIT is about to be sent. Raises Unwritable, with the transaction rolled back."""
@@ -476,6 +511,7 @@ class _Wanted:
     certificate: Path | None
     compatible: int | None
     durable: bool
+    checkpoints: int | None
 
     def begin(self, connection: Any) -> None:
         """Begin recording on a connection. Raises RecordError."""
@@ -484,6 +520,7 @@ class _Wanted:
             open_log(connection, path, self.commit_order, self.unwritable, self.certificate, self.durable),
             self.snapshots,
             self.compatible,
+            self.checkpoints,
         )
 
 
@@ -501,6 +538,7 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
         None if certificate is None else Path(certificate),
         options.pop("compatible", None),
         options.pop("durable", False),
+        options.pop("checkpoints", None),
     )
 
 
