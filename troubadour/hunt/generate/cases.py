@@ -172,7 +172,7 @@ def _transaction(random: Random, dialect: str, session: int, number: int, drawn:
 def _by_itself(random: Random, dialect: str, session: int, number: int, text: Piece) -> list[Step]:
     """A statement that is a transaction. A CALL of MariaDB is several, which are not judged, so that nearly each is
     drawn with BEGIN and COMMIT."""
-    if dialect != "mysql" or not str(text).startswith("CALL") or random.random() < 0.1:
+    if dialect != "mysql" or not str(text).startswith("CALL") or random.random() < 0.02:
         return [Step(session, number, ALONE, text)]
     texts = ((BEGIN, piece(_BEGIN[dialect])), (STATEMENT, text), (END, piece("COMMIT")))
     return [Step(session, number, role, each) for role, each in texts]
