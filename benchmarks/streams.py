@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ class Ran:
         ticks, folder = os.sysconf("SC_CLK_TCK"), Path(f"/proc/{self._process.pid}")
         while (fields := (folder / "stat").read_text().rsplit(")", 1)[1].split())[0] != "Z":
             if (int(fields[11]) + int(fields[12])) / ticks >= seconds:
-                os.kill(self._process.pid, signal.SIGSTOP)
+                self.stop()
                 read = _read_of(folder, log)
                 self.kill()
                 return read
@@ -126,6 +127,22 @@ class Ran:
     def kill(self) -> None:
         """Kill it, if it has not ended; `wait` tells."""
         os.kill(self._process.pid, signal.SIGKILL)  # Popen's would wait for one that has
+
+    def closing(self, log: Path) -> int:
+        """Stop it, and tell how much of a log a process has read that it has forked."""
+        self.stop()
+        own = Path(f"/proc/{self._process.pid}")
+        children = (own / "task" / own.name / "children").read_text().split()
+        called = (own / "cmdline").read_bytes()
+        for child in (own.with_name(one) for one in children):
+            with suppress(FileNotFoundError):  # it has ended
+                if (child / "cmdline").read_bytes() == called:
+                    return _read_of(child, log)
+        return 0
+
+    def stop(self) -> None:
+        """Stop it, if it has not ended."""
+        os.kill(self._process.pid, signal.SIGSTOP)
 
     def wait(self) -> Ran:
         """Until it has ended."""
@@ -213,7 +230,7 @@ def operations(count: int) -> Iterator[dict[str, Any]]:
 
 def watched(folder: Path, size: int, times: int) -> None:
     """What becomes of `watch` that is killed: along operations, which it judges as they come, and along a bank, which
-    is audited meanwhile and at the end."""
+    is audited meanwhile and at the end; what that audit takes again is counted, too."""
     state, chosen = folder / "state", random.Random(3)
     for name, lines in (("operations", operations(size)), ("a bank", bank(size))):
         log = write(folder / "log", chain(lines, [{"kind": "end", "transactions": size}]))
@@ -225,12 +242,15 @@ def watched(folder: Path, size: int, times: int) -> None:
         for _ in range(times):
             first = Ran([*arguments, "--resume", str(state)])
             time.sleep(chosen.random() * took)
+            read = first.closing(folder / "state.d" / "00000.jsonl")
             first.kill()
             if first.wait().status >= 0:
                 same += first.status == 0
                 continue
+            closing = folder / "state.audit"
+            noted = json.loads(closing.read_bytes())["position"]["read"] if closing.exists() else 0
             told = _events([*arguments, "--resume", str(state)])
-            again.append(told[0].get("again", 0) / size)
+            again.append(told[0].get("again", 0) / size + max(read - noted, 0) / log.stat().st_size)
             same += told[-1] == wanted and not state.exists()
         _told_of_kills(f"{size:,}, watch along {name}", times, same, again)
 

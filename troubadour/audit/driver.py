@@ -6,6 +6,7 @@ decided a second time. Does not know files or how a verdict is shown.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -239,7 +240,7 @@ def _by_few(
     if options.order_recorded or options.max_staleness is not None:
         return None
     from troubadour.audit.one_row import refuted_by_one_row
-    from troubadour.audit.one_state import refuted_by_known_rows, refuted_by_one_state
+    from troubadour.audit.one_state import refuted_by_known_rows, refuted_by_one_state, window_of
 
     own = replace(options, lead=(), parts=False, effort=THOROUGHLY)
 
@@ -253,11 +254,23 @@ def _by_few(
         return verdict
 
     budget = options.budget
-    refuters = {BY_STATE: refuted_by_one_state, BY_ROW: refuted_by_one_row, BY_ROWS: refuted_by_known_rows}
+    isolation = options.isolation
+    window = functools.cache(lambda: window_of(log, library, isolation, stopped))
+
+    def refuted(name: str) -> Verdict | None:
+        if name == BY_ROW:
+            return refuted_by_one_row(log, library, isolation, stopped, judge)
+        few = window()
+        if few is None:
+            return None
+        if name == BY_STATE:
+            return refuted_by_one_state(log, library, isolation, stopped, few, judge)
+        return refuted_by_known_rows(log, library, stopped, few, judge)
+
     for name in ways:
         within = budget.within(effort=options.effort, seconds=options.timeout)
         with suppress(OutOfTime), within, budget.step(name) as tally:
-            found = refuters[name](log, library, options.isolation, stopped, judge)
+            found = refuted(name)
             tally.helped += found is not None
             if found is not None:
                 return found

@@ -38,13 +38,10 @@ Judge = Callable[[Log], Verdict]
 
 
 def refuted_by_one_state(
-    log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained, judge: Judge
+    log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained, window: range, judge: Judge
 ) -> Verdict | None:
-    """A violation where one state is left to a transaction, or to few that overlap it, and it read something else; None
-    where that is not known."""
-    window = _window(log, library, isolation, stopped)
-    if window is None:
-        return None
+    """A violation where one state is left to a transaction, or to few that overlap it (`window`), and it read something
+    else; None where that is not known."""
     few = sum(1 for table in stopped.rows.tables for _ in islice(stopped.rows.found(table, None, ()), THOUSANDS))
     whole = few < THOUSANDS or library.has_references
     part = slice_before(stopped, log, window, MANY, whole=whole)
@@ -69,13 +66,12 @@ def refuted_by_one_state(
 
 
 def refuted_by_known_rows(
-    log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained, judge: Judge
+    log: Log, library: SqlLibrary, stopped: Unexplained, window: range, judge: Judge
 ) -> Verdict | None:
-    """A violation of a transaction and of those that overlap it, whatever rows they began with, or else from the rows
-    that those before them left, which its core takes for granted; None where that is not known."""
-    window = _window(log, library, isolation, stopped)
-    rows = None if window is None else rows_before(stopped, log, window)
-    if window is None or rows is None or sum(map(len, rows.values())) > MOST:
+    """A violation of a transaction and of those that overlap it (`window`), whatever rows they began with, or else from
+    the rows that those before them left, which its core takes for granted; None where that is not known."""
+    rows = rows_before(stopped, log, window)
+    if rows is None or sum(map(len, rows.values())) > MOST:
         return None
     few = effective(log, window)
     free = msgspec.structs.replace(log.header, initial=(), initial_unknown=tuple(rows))
@@ -91,7 +87,7 @@ def refuted_by_known_rows(
     return None
 
 
-def _window(log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained) -> range | None:
+def window_of(log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained) -> range | None:
     """The places of the transaction and those that overlap it, where one state is left to them."""
     if stopped.place < HUNDREDS:
         return None  # few are searched in no time, and more is told of them
