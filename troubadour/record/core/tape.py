@@ -218,8 +218,8 @@ class Tape:
         forked child."""
         if self._journal.forked:
             self._journal.check_process()
-        self._journal.checkpoints.began()
         transcript = self.current = Transcript(invoked, level or self.level, read_only)
+        self._journal.checkpoints.began()  # from here on it is counted, and was seen to be under way before
         if self._compatible is not None:
             transcript.trace = None
         return transcript
