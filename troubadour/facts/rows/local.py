@@ -429,6 +429,8 @@ def _selected(
         return ()
     if statement.grouping_sets is not None or statement.with_ties:
         return ()
+    if any(lock.keys is not None for lock in statement.locks):
+        return ()  # FOR KEY SHARE: others may change the row before the transaction ends
     does = Does.LOCKS if statement.locking else Does.READS
     query: Query = replace(statement, order=(), distinct=False)
     grouped = None
