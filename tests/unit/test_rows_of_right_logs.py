@@ -10,6 +10,9 @@ from sql_semantics.errors import Unsupported
 from tests.case_files import Case, all_cases, opened
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.formats import read_log
+from troubadour.hunt.derived import contradiction
+from troubadour.hunt.libraries import Libraries
 from troubadour.model.log import LogError
 from troubadour.order.rows.propagation import Rows
 from troubadour.problem.problem import Problem
@@ -55,3 +58,9 @@ def test_nothing_contradicts_itself(
         derived += found is not False
         assert not found, f"{case.name} at {level}: {found}"
     assert derived >= least
+
+
+def test_a_row_may_change_under_key_share() -> None:
+    """A log of PostgreSQL: an UPDATE that leaves the keys alone does not wait for FOR KEY SHARE."""
+    log = read_log([Path(__file__).parents[2] / "logs/regress/2026-11-28-key-share-lets-the-row-change.jsonl"])
+    assert contradiction(log, Libraries().of(log)) is None
