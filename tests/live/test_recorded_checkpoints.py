@@ -8,6 +8,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def checkpoints(log: Path) -> list[Any]:
     return [line for line in lines(log) if line.get("kind") == "checkpoint"]
 
 
-def is_cut(log: Path, level: str) -> None:
+def is_cut(log: Path, level: str | None) -> None:
     """The parts between the checkpoints are judged, each in a process, and come to the log as a whole."""
     found = parts_of(log, 1000)
     assert len(found) == len(checkpoints(log)) + 1 > 2
@@ -233,6 +234,88 @@ def test_one_that_fails_in_process_is_the_last(tmp_path: Path) -> None:
     kinds = [line.get("kind", line["status"]) for line in lines(log) if "status" in line]
     # the copy behind the renaming was begun, and saw nothing
     assert kinds == ["committed", "checkpoint", "committed", "committed"]
+
+
+def test_levels_are_those_of_the_application(dsn: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    with recorder.connect(dsn, log=log, checkpoints=3) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
+        work(connection, "%s", 8, connection.cursor().execute)
+    done(log)
+    found = [line for line in lines(log) if "status" in line]
+    assert {line["isolation"] for line in found} == {"postgres:serializable"}
+    assert all(line.get("read_only", False) == (line.get("kind") == "checkpoint") for line in found)
+    is_cut(log, None)
+
+
+def test_none_are_taken_on_later_connections_once_one_has_failed(dsn: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    for first in ("ALTER TABLE accounts RENAME COLUMN owner TO holder", "SELECT 1", "SELECT 2"):
+        with recorder.connect(dsn, log=log, checkpoints=1) as connection:
+            connection.execute(first.encode())
+    recorder.close()
+    assert [line["status"] for line in lines(log) if "status" in line] == [
+        "committed",
+        "aborted",
+        "committed",
+        "committed",
+    ]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_row_that_cannot_be_read_is_not_told_to_the_application(error: type[BaseException], tmp_path: Path) -> None:
+    """What has committed has, and nothing is left open; an interrupt is passed on."""
+    log, path = tmp_path / "log.jsonl", tmp_path / "bank.db"
+
+    def text(value: bytes) -> str:
+        if value == b"\xff":
+            raise error
+        return value.decode()
+
+    inner = sqlite3.connect(path)
+    inner.execute(TABLE)
+    inner.commit()
+    inner.text_factory = text
+    connection = recorder.wrap(inner, log=log, checkpoints=1)
+    connection.execute("INSERT INTO accounts VALUES (1, CAST(x'ff' AS TEXT), 1)")
+    with pytest.raises(KeyboardInterrupt) if error is KeyboardInterrupt else nullcontext():
+        connection.commit()
+    assert not connection.in_transaction
+    connection.execute("DELETE FROM accounts")
+    connection.commit()
+    connection.close()
+    recorder.close()
+    assert [line.get("kind", line["status"]) for line in lines(log) if "status" in line] == ["committed"] * 2
+
+
+def test_locked_tables_stay_locked(mariadb_dsn: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    with mysql.scratch_database(mariadb_dsn) as name:
+        with mysql.connect(mariadb_dsn, name) as setup, setup.cursor() as cursor:
+            cursor.execute(TABLE)
+            setup.commit()
+        inner = mysql.connect(mariadb_dsn, name)
+        inner.autocommit(False)
+        connection = recorder.wrap(inner, log=log, checkpoints=1)
+        cursor = connection.cursor()
+        cursor.execute("LOCK TABLES accounts WRITE")
+        cursor.execute("INSERT INTO accounts VALUES (1, NULL, 1)")
+        connection.commit()
+        cursor.execute("INSERT INTO accounts VALUES (2, NULL, 1)")
+        with mysql.connect(mariadb_dsn, name) as other, other.cursor() as waiting:
+            waiting.execute("SET lock_wait_timeout = 0")
+            with pytest.raises(Exception, match="Lock wait timeout"):
+                waiting.execute("SELECT * FROM accounts")
+        connection.commit()
+        cursor.execute("UNLOCK TABLES")
+        connection.commit()
+        cursor.execute("INSERT INTO accounts VALUES (3, NULL, 1)")
+        connection.commit()
+        connection.close()
+    recorder.close()
+    found = [line for line in lines(log) if "status" in line]
+    texts = [line["statements"][0]["sql"].partition(" ")[0] for line in found]
+    assert texts == ["LOCK", "INSERT", "INSERT", "UNLOCK", "INSERT", "SELECT"]
 
 
 def test_refusals(dsn: str, tmp_path: Path) -> None:

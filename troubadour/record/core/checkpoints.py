@@ -44,11 +44,12 @@ class Checkpoints:
         self._queries: Sequence[str] = ()
         self._last = 0
         """How many had begun when the last one was due."""
+        self._failed = False
         self._tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
         self._lock = threading.Lock()
 
     def ask(self, every: int) -> None:
-        """Take one after each so many transactions. Raises RecordError where that cannot be."""
+        """Take one after each so many transactions, unless one has failed. Raises RecordError where that cannot be."""
         if every < 1:
             raise RecordError(f"checkpoints={every!r} is no number of transactions")
         for name in self._tables:
@@ -61,7 +62,7 @@ class Checkpoints:
             for name, columns in self._tables.items()
             if columns
         ]
-        self.every = every
+        self.every = None if self._failed else every
 
     def join(self, tape: Tape) -> None:
         """A tape of the journal."""
@@ -85,5 +86,5 @@ class Checkpoints:
             return Due(self._queries, self._last)
 
     def failed(self) -> None:
-        """The rows cannot be read: no more are taken."""
-        self.every = None
+        """The rows cannot be read: no more are taken, on later connections neither."""
+        self._failed, self.every = True, None

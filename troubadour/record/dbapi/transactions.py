@@ -41,6 +41,8 @@ class Recording:
         """Level and access that SET TRANSACTION asked for, for the next transaction alone."""
         self._set: list[str] = []
         """The savepoints of a transaction that SAVEPOINT has begun, the outermost first: RELEASE of that commits."""
+        self._locks = False
+        """LOCK TABLES (MySQL): a BEGIN would give these locks back."""
         self._tried: int | None = None
         """How many statements the transaction had when a COMMIT failed and left it open."""
 
@@ -67,6 +69,7 @@ class Recording:
         if text.verb in (Verb.BEGIN, Verb.CHARACTERIZE, Verb.DEFAULT, Verb.NEUTRAL, Verb.PREPARED):
             return self._about(text, send)
         word = text.word
+        self._locks = word == "LOCK" or (self._locks and word != "UNLOCK")
         entry = statement_fields(sql, params, self.driver)
         if self._tried is not None:
             raise NotRecorded("after a COMMIT that failed only COMMIT again, or ROLLBACK, is recorded")
@@ -222,7 +225,7 @@ class Recording:
 
     def _checkpoint(self) -> None:
         """Read all rows, where that is due: behind a COMMIT. What the DBMS answers to it is not the application's."""
-        due = self.tape.due()
+        due = None if self._locks else self.tape.due()
         if due is None:
             return
         self.muted = True
@@ -230,15 +233,25 @@ class Recording:
             self._copy(due)
         except BaseException as error:
             self.tape.uncopied()
-            answered, state = self._answered(error)
-            if not answered:
+            self._leave()
+            # what the driver, or a converter of the application's, makes of a row: its COMMIT has happened
+            if not isinstance(error, Exception):
                 raise
-            self.tape.end("aborted", None, monotonic_ns())
-            if state is not None and self.is_open():
-                self.driver.roll_back(self.connection)
-            self._explicit = False
         finally:
             self.muted = False
+
+    def _leave(self) -> None:
+        """Roll back a checkpoint that failed, if it was begun, and is not over with the connection."""
+        is_open = self.tape.current is not None and self.is_open()
+        self._explicit = False
+        try:
+            if is_open:
+                self.driver.roll_back(self.connection)
+        except BaseException as error:
+            if not self._answered(error)[0]:
+                raise
+        finally:
+            self.tape.end("aborted", None, monotonic_ns())
 
     def _answered(self, error: BaseException) -> tuple[bool, str | None]:
         """Whether an error is an answer of the DBMS, or the end of the connection to it; its SQLSTATE."""

@@ -179,19 +179,23 @@ class Recording:
         tape.end(
             "committed" if committed else "aborted", invoked, monotonic_ns(), None, *(ids if committed else NO_IDS)
         )
-        if committed:
-            yield from self._checkpoint()
+        if committed and transcript.checkpoint is None:
+            yield from self._checkpoint(transcript.level)
         return result
 
-    def _checkpoint(self) -> PQGen[None]:
-        """Read all rows, where that is due: behind a COMMIT. What the server answers to it is not the application's."""
+    def _checkpoint(self, level: str | None) -> PQGen[None]:
+        """Read all rows, where that is due: behind a COMMIT, at the level of what has committed, so that the log says
+        no other. Nothing has to be aborted for what only reads while no other transaction is under way. What the server
+        answers to it is not the application's."""
         tape = self.tape
         assert tape is not None
         due = tape.due()
         if due is None:
             return
+        named = next((name for name, known in self.levels.items() if known == level), None)
+        begin = "BEGIN READ ONLY" if named is None else f"BEGIN ISOLATION LEVEL {named} READ ONLY"
         try:
-            yield from self._begin(b"BEGIN", _COMMANDS[b"BEGIN"], TEXT)
+            yield from self._begin(begin.encode(), read_text(begin, DIALECT), TEXT)
             yield from self._copy(tape.copying(due), due.queries)
             yield from self._commit(b"COMMIT")
         except BaseException as error:
