@@ -90,26 +90,26 @@ def span_path(
     where: Expr | None, dialect: Dialect, late: Sequence[Expr] = (), width: int | None = None
 ) -> SpanPath | None:
     """The lookups that two bounds of an integer column allow: of conditions on one table, and of `late` ones that are
-    tested on joined rows, which begin with its `width` columns. None where a condition may raise on a row that these do
-    not find, and where columns hold values of any type."""
+    tested on joined rows, which begin with its `width` columns. None where another condition may raise on a row that
+    these do not find, and where columns hold values of any type."""
     if dialect.rules.values.affinities:
         return None
-    bounds: dict[int, dict[bool, tuple[Expr, int]]] = {}
-    for conjunct in (*conjuncts(where), *late):
-        bound = _bound(conjunct)
-        if bound is not None:
+    parts = (*conjuncts(where), *late)
+    bounds: dict[int, dict[bool, tuple[Expr, Expr, int]]] = {}
+    for part in parts:
+        bound = _bound(part)
+        if bound is not None and (width is None or bound[0].index < width):
             column, upper, key, step = bound
-            if width is None or column.index < width:
-                bounds.setdefault(column.index, {}).setdefault(upper, (key, step))
-        elif can_raise(conjunct):
-            return None
+            bounds.setdefault(column.index, {}).setdefault(upper, (part, key, step))
     prefix = access_path(where, dialect)
     equated = () if prefix is None else prefix.columns
     both = [column for column, found in bounds.items() if len(found) == 2 and column not in equated]
     if not both or (prefix is not None and prefix.padded):
         return None
     columns = tuple(sorted((*equated, both[0])))
-    (low, up), (high, down) = bounds[both[0]][False], bounds[both[0]][True]
+    (first, low, up), (last, high, down) = bounds[both[0]][False], bounds[both[0]][True]
+    if any(can_raise(part) for part in parts if part is not first and part is not last):
+        return None
     return SpanPath(prefix, columns, columns.index(both[0]), low, high, (up, down))
 
 

@@ -83,3 +83,19 @@ def test_bounds_far_apart_are_no_lookups() -> None:
     assert made.rows("SELECT k FROM t WHERE k > 5 AND k < 5") == []
     with pytest.raises(SqlError):
         made.rows("SELECT k FROM t WHERE k > 5 AND k < 2147483647 + $1", [1], (Kind.INT,))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "t JOIN u ON 10 / t.x > 1 WHERE t.k BETWEEN $1 AND $1 + 1",
+        "t RIGHT JOIN u ON 10 / t.x > u.k WHERE t.k >= $1 AND t.k < $1 + 2",
+        "t, LATERAL (SELECT 10 / t.x AS n FROM u) d WHERE t.k >= $1 AND t.k < $1 + 2",
+        "t WHERE t.a < 2147483647 + $1 AND t.k > 60 AND t.k < 65",
+    ],
+)
+def test_errors_on_rows_beside_the_span_are_met(query: str) -> None:
+    made = Database(Dialect("postgres", collation="C"), SCHEMA)
+    made.fill("t", [(1, 1, k, 0 if k == 9 else 1) for k in range(12)]).fill("u", [(1, 1, None)])
+    with pytest.raises(SqlError):
+        made.rows(f"SELECT t.k FROM {query}", [1], (Kind.INT,))

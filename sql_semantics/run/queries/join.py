@@ -322,8 +322,9 @@ def _plan(
         inner = source.kind in ("cross", "inner")
         if number == 0 and inner and source.on is None and isinstance(source.relation, BaseTable):
             only = conjunction(ready)
-            start = compile_single(source.relation.name, only, None, dialect, False, False, late, source.width)
-            if _path(only, dialect, late, source.width) is None:
+            bounds = () if any(map(_may_fail, sources[1:])) else late
+            start = compile_single(source.relation.name, only, None, dialect, False, False, bounds, source.width)
+            if _path(only, dialect, bounds, source.width) is None:
                 scanned.add(source.relation.name)
             continue
         usable = (*conjuncts(source.on), *ready) if inner else conjuncts(source.on)
@@ -365,6 +366,11 @@ def _plan(
             scanned.add(table)
     remaining = conjunction(late)
     return start, tuple(steps), None if remaining is None else compile_predicate(remaining, dialect, may=True)
+
+
+def _may_fail(source: Source) -> bool:
+    """Whether an item may raise where it is joined to a row that the conditions on the joined ones would remove."""
+    return not isinstance(source.relation, BaseTable) or (source.on is not None and can_raise(source.on))
 
 
 def _is_of_item(part: Expr, source: Source) -> bool:
