@@ -133,6 +133,35 @@ def test_a_log_that_was_replaced_while_nothing_followed_it(tmp_path: Path, start
     assert finished(ended)[0] == 2
 
 
+def test_a_copy_that_was_begun_and_not_noted_is_begun_anew(tmp_path: Path, start: Start) -> None:
+    """As after a kill between the copy of a file's first lines and the next note."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(text(*LINES[:3]))
+    process = start(str(path), "--resume", "state")
+    until(lambda: is_noted(tmp_path / "state"))
+    process.kill()
+    process.wait()
+    path.rename(tmp_path / "log.jsonl.1")
+    path.write_text(text(TIMED, *LINES[3:], end(2)))
+    (tmp_path / "state.d" / "00001.jsonl").write_text(text(TIMED, LINES[3]) + '{"id": "d", "sta')
+    status, told = finished(start(str(path), "--resume", "state"))
+    assert status == 0 and told[-1]["transactions"]["total"] == 4
+
+
+def test_a_log_that_was_cut_before_a_kill_is_written_on_without_a_header(tmp_path: Path, start: Start) -> None:
+    path, state = tmp_path / "log.jsonl", tmp_path / "state"
+    path.write_text(text(*LINES[:3]))
+    process = start(str(path), "--resume", "state")
+    until(lambda: is_noted(state))
+    path.write_text("")
+    until(lambda: not any(one["offset"] for one in json.loads(state.read_bytes())["places"]))
+    process.kill()
+    process.wait()
+    path.write_text(text(*LINES[3:], end(4)))
+    status, told = finished(start(str(path), "--resume", "state"))
+    assert status == 0 and told[-1]["transactions"]["total"] == 4
+
+
 def test_metrics_and_a_command_that_is_told(tmp_path: Path, start: Start) -> None:
     path, told_to = tmp_path / "log.jsonl", tmp_path / "told"
     path.write_text(text(*LINES, WRONG))

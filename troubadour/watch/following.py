@@ -72,13 +72,15 @@ class Unusable(Exception):
 
 
 class Place(msgspec.Struct):
-    """How far a file, of this `inode`, was read: `segment` is its copy, `size` that one's bytes."""
+    """How far a file, of this `inode`, was read: `segment` is its copy, `size` that one's bytes, `after` the segment
+    that the file had before."""
 
     path: str
     offset: int
     segment: int
     size: int
     inode: int
+    after: int | None = None
 
 
 class State(msgspec.Struct):
@@ -158,7 +160,9 @@ class Following:
                 self.sources.append(Growing(log, self._numbers))
             else:
                 try:
-                    self.sources.append(Growing(log, self._numbers, place.offset, place.segment, place.inode))
+                    self.sources.append(
+                        Growing(log, self._numbers, place.offset, place.segment, place.inode, place.after)
+                    )
                 except Gone as error:
                     raise Unusable(str(error)) from error
         if port is not None:
@@ -302,8 +306,7 @@ class Following:
         return self._goes_on.get(source.segment, source.segment)
 
     def _take(self, batch: Batch, name: str) -> Iterator[Event]:
-        while len(self.segments) <= batch.segment:
-            self.segments.append(Segment(self._folder / f"{len(self.segments):05}.jsonl", name))
+        self._segment(batch.segment, name)
         number = batch.segment
         if batch.after is not None and number not in self._goes_on and self.segments[number].header is None:
             earlier = self._goes_on.get(batch.after, batch.after)
@@ -336,6 +339,11 @@ class Following:
             with segment.path.open("ab") as file:
                 file.write(copied)
             segment.size += len(copied)
+
+    def _segment(self, number: int, name: str) -> None:
+        """There is a segment of this number."""
+        while len(self.segments) <= number:
+            self.segments.append(Segment(self._folder / f"{len(self.segments):05}.jsonl", name))
 
     def _line(self, segment: Segment, line: bytes, name: str, kept: list[bytes]) -> Iterator[Event]:
         """A line by itself, which joins those that are `kept` where it can be used. Raises Unusable."""
@@ -471,12 +479,14 @@ class Following:
         judge.keep(msgspec.json.encode(self._state()))
 
     def _state(self) -> State:
-        places = [
-            Place(one.name, one.taken, one.segment, self.segments[self._segment_of(one)].size, one.inode)
-            for one in self.sources
-            if isinstance(one, Growing) and one.segment < len(self.segments)
-        ]
+        files = [one for one in self.sources if isinstance(one, Growing)]
+        for one in files:
+            self._segment(one.segment, one.name)
         segments = self.segments
+        places = [
+            Place(one.name, one.taken, one.segment, segments[self._segment_of(one)].size, one.inode, one.after)
+            for one in files
+        ]
         sizes, ended = [one.size for one in segments], [one.ended for one in segments]
         return State(
             places,
@@ -520,6 +530,7 @@ class Following:
             self.segments.append(segment)
             next(self._numbers)
             if not size:
+                copy.unlink(missing_ok=True)  # what is in it was not noted, and is read again
                 continue
             os.truncate(copy, size)
             with copy.open("rb") as file:
@@ -536,6 +547,9 @@ class Following:
                 self._take_again(segment, file)
             segment.bad = max(segment.bad, state.bads[number] if state.bads else 0)
             segment.ended = segment.ended or state.ended[number]
+        for copy in self._folder.glob("[0-9]*.jsonl"):
+            if int(copy.stem) >= len(state.sizes):
+                copy.unlink()
         self.bad = state.bad
         return state
 

@@ -62,7 +62,7 @@ class Lines:
 
     def __init__(self, segment: int, after: int | None = None) -> None:
         self.segment = segment
-        self._after = after
+        self.after = after
         self._rest = b""
         self._begun = False
         self._inflate: zlib._Decompress | None = None
@@ -78,7 +78,7 @@ class Lines:
             head, newline, tail = (self._rest + text).rpartition(b"\n")
             self._rest = tail
             if newline:
-                yield Batch(self.segment, head.split(b"\n"), after=self._after)
+                yield Batch(self.segment, head.split(b"\n"), after=self.after)
 
     def _inflated(self, block: bytes) -> Iterator[bytes]:
         if self._inflate is None:
@@ -97,7 +97,7 @@ class Lines:
         """A last line without a newline."""
         if self._rest:
             rest, self._rest = self._rest, b""
-            yield Batch(self.segment, [rest], torn=True, after=self._after)
+            yield Batch(self.segment, [rest], torn=True, after=self.after)
 
 
 class Gone(Exception):
@@ -115,13 +115,14 @@ class Growing:
         offset: int = 0,
         segment: int | None = None,
         inode: int | None = None,
+        after: int | None = None,
     ) -> None:
         """`offset`: bytes of whole lines (unpacked, of a gzip file) that were read before, of the file with this
-        `inode`, which may have another name by now. Raises OSError, Gone."""
+        `inode`, which may have another name by now; `after`: the segment that it had before. Raises OSError, Gone."""
         self.name = path
         self._segments = segments
         self._file = _opened(path if inode is None else _found(path, inode))
-        self._lines = Lines(next(segments) if segment is None else segment)
+        self._lines = Lines(next(segments) if segment is None else segment, after)
         self._skip = 0
         if offset and self._file.read(len(_GZIP)) == _GZIP:
             self._skip = offset
@@ -139,6 +140,11 @@ class Growing:
     def segment(self) -> int:
         """The number of what is read now."""
         return self._lines.segment
+
+    @property
+    def after(self) -> int | None:
+        """The segment that the file had before."""
+        return self._lines.after
 
     @property
     def inode(self) -> int:
