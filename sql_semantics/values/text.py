@@ -13,7 +13,7 @@ from enum import Enum
 from sql_semantics.errors import Unsupported
 from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import SqlType
+from sql_semantics.values.types import SqlType, Value, charset_of
 
 _SAFE = pattern(r"[0-9a-z]*\Z")
 _SAFE_ANY_CASE = pattern(r"[0-9A-Za-z]*\Z")
@@ -222,3 +222,24 @@ def padded_length(length: int) -> int:
     if length > _LONGEST_CHAR:
         raise Unsupported(f"a CHAR of more than {_LONGEST_CHAR:,} characters")
     return length
+
+
+_UTF8 = frozenset({"", "utf8", "utf8mb3", "utf8mb4"})
+_WIDE = frozenset({"ucs2", "utf16", "utf16le", "utf32"})
+"""Character sets that store ASCII in other bytes, too."""
+
+
+def bytes_check(type_: SqlType, dialect: Dialect) -> Callable[[Value], None] | None:
+    """What raises Unsupported for a text that another character set of MySQL's may store in other bytes than UTF-8;
+    None where there is none."""
+    others = {charset_of(collation or "") for collation in (type_.collation or dialect.collation, dialect.literals)}
+    others -= _UTF8
+    if not others:
+        return None
+    of_ascii = others.isdisjoint(_WIDE)
+
+    def check(text: Value) -> None:
+        if isinstance(text, str) and not (of_ascii and text.isascii()):
+            raise Unsupported(f"the bytes of a text in CHARACTER SET {', '.join(sorted(others))}")
+
+    return check

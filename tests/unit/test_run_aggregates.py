@@ -69,6 +69,15 @@ def test_bytes_of_texts_in_another_character_set_are_not_told(call: str) -> None
         narrow.rows(f"SELECT {call.format('x')} FROM t WHERE id = 2")
 
 
+def test_bytes_stored_of_texts_in_another_character_set_are_not_told() -> None:
+    schema = ["CREATE TABLE t (id int PRIMARY KEY, y varchar(9) CHARACTER SET latin1, z blob)"]
+    stored = Database(MYSQL, schema).fill("t", [(1, "abc", None), (2, "\u00e9", None)])
+    stored.run("UPDATE t SET z = y WHERE id = 1")
+    assert stored.rows("SELECT z FROM t WHERE id = 1") == [(b"abc",)]
+    with pytest.raises(Unsupported, match="CHARACTER SET latin1"):
+        stored.run("UPDATE t SET z = y WHERE id = 2")
+
+
 def test_count_of_distinct_combinations_leaves_out_nulls() -> None:
     assert table().fill("t", [(5, 1, "b", 0.0)]).rows("SELECT COUNT(DISTINCT g, x) FROM t") == [(2,)]
 

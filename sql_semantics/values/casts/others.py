@@ -16,6 +16,7 @@ from sql_semantics.patterns import pattern
 from sql_semantics.values.casts.conversion import Conversion, Converter
 from sql_semantics.values.dates.calendar import instant, midnight, time_microseconds, time_of, within
 from sql_semantics.values.dates.temporal import parse_moment, parse_temporal
+from sql_semantics.values.text import bytes_check
 from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, Interval, Kind, Value
 
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
@@ -192,7 +193,20 @@ def to_bytes(this: Conversion) -> Converter | None:
         case "escaped":
             return from_escaped
         case "encoded":
-            return lambda value: str(value).encode()
+            return _encoded(this)
+
+
+def _encoded(this: Conversion) -> Converter:
+    """A text as MySQL, DuckDB and SQLite store it."""
+    check = bytes_check(this.source, this.dialect) if this.rules.strict_writes else None
+    if check is None:
+        return lambda value: str(value).encode()
+
+    def convert(value: Value) -> Value:
+        check(value)
+        return str(value).encode()
+
+    return convert
 
 
 def to_uuid(this: Conversion) -> Converter | None:

@@ -13,7 +13,8 @@ from typing import Any
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.records import dataclass
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import TEXT, Kind, SqlType, Value, charset_of
+from sql_semantics.values.text import bytes_check
+from sql_semantics.values.types import TEXT, Kind, SqlType, Value
 
 Implementation = Callable[..., Any]
 
@@ -102,26 +103,18 @@ def of_stored(build: Callable[[Call], Implementation]) -> Callable[[Call], Imple
 
     def made(call: Call) -> Implementation:
         function = build(call)
-        collations = (call.arguments[0].collation or call.dialect.collation, call.dialect.literals)
-        others = {charset_of(collation or "") for collation in collations} - _UTF8
-        if not others or call.arguments[0].kind is Kind.BYTES:
+        check = None if call.arguments[0].kind is Kind.BYTES else bytes_check(call.arguments[0], call.dialect)
+        if check is None:
             return function
-        of_ascii = others.isdisjoint(_WIDE)
 
         def apply(text: Value, *rest: Value) -> Value:
-            if isinstance(text, str) and not (of_ascii and text.isascii()):
-                raise Unsupported(f"the bytes of a text in CHARACTER SET {', '.join(sorted(others))}")
+            check(text)
             found: Value = function(text, *rest)
             return found
 
         return apply
 
     return made
-
-
-_UTF8 = frozenset({"", "utf8", "utf8mb3", "utf8mb4"})
-_WIDE = frozenset({"ucs2", "utf16", "utf16le", "utf32"})
-"""Character sets that store ASCII in other bytes, too."""
 
 
 def plainly(function: Implementation) -> Callable[[Call], Implementation]:
