@@ -28,6 +28,8 @@ def appended(lines: Sequence[str], count: int, random: Random, *, amid: bool = F
     told = [json.loads(line) for line in entries]
     transactions = [one for one in told if "kind" not in one]
     clock = json.loads(header).get("clock")
+    levels = sorted({one["isolation"] for one in transactions if "isolation" in one})
+    unnamed = bool(levels) and json.loads(header).get("isolation") is None
     times = [one["returned"] for one in transactions if one.get("returned") is not None]
     timed = bool(times) and all(one.get("invoked") is not None for one in transactions)
     commits = [one["commit"] for one in transactions if one.get("commit") is not None]
@@ -41,6 +43,8 @@ def appended(lines: Sequence[str], count: int, random: Random, *, amid: bool = F
     made: list[dict[str, Any]] = []
     for number, moment in enumerate(moments):
         made.append(_one(number, random.choice(sessions)))
+        if unnamed:
+            made[-1]["isolation"] = levels[0]
         if timed:
             _at(made[-1], moment, sorted(clocks, key=str)[0])
         if commits:

@@ -116,6 +116,29 @@ LOOKS = "BEGIN DECLARE x INT; SET x = (SELECT v FROM kv WHERE k = 2); UPDATE kv 
 INNER = "BEGIN CALL pa(); CALL pa(); END"
 
 
+@pytest.mark.parametrize("absent", [False, True])
+def test_what_a_call_that_failed_wrote_before_is_not_judged(tmp_path: Path, absent: bool) -> None:
+    """Outside a transaction MariaDB keeps what the statements before the one that failed wrote."""
+    header = {
+        **HEADER,
+        "dialect": "mysql",
+        "schema": ["CREATE TABLE kv (k INT PRIMARY KEY, v INT)"],
+        "procedures": [
+            "CREATE PROCEDURE pa() BEGIN DELETE FROM kv WHERE k = 1; "
+            f"INSERT INTO {'absent' if absent else 'kv'} VALUES (2, 2); END"
+        ],
+        "initial": {"kv": {"columns": ["k", "v"], "rows": [[1, 1], [2, 2]]}},
+    }
+    code = {"sqlstate": "42S02" if absent else "23000"}
+    call: dict[str, Any] = transaction("CALL pa()", session="a", invoked=10, returned=20, error=code)
+    seen = transaction(
+        "SELECT v FROM kv", id="t2", session="b", invoked=30, returned=40, result={"columns": ["v"], "rows": [[2]]}
+    )
+    call["statements"][0] |= {"invoked": 10, "returned": 20}
+    found = covered(Path(write(tmp_path, header, call, seen)))
+    assert found.judged == 0 and len(found.unjudged) == 1
+
+
 @pytest.mark.parametrize(
     ("body", "name", "dialect", "judged"),
     [

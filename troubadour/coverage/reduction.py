@@ -9,7 +9,6 @@ a column to which only an unmodelled value was written, only the values are not 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,8 +18,6 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.reach import Reach
 from sql_semantics.library import SqlLibrary
-from sql_semantics.patterns import pattern
-from sql_semantics.products.rules import RunRules
 from troubadour.coverage.changed_rows import ChangedRows
 from troubadour.coverage.facts import Facts, facts_of
 from troubadour.coverage.reduced import Gap, Place, Reduced, ends_in_error, is_observed
@@ -29,6 +26,7 @@ from troubadour.execution.prepared import (
     CALLED_ALONE,
     UnsupportedStatement,
     is_alone,
+    may_fail_halfway,
     prepare,
     prepare_statement,
 )
@@ -323,7 +321,7 @@ class _Reduction:
             (table,) = tables
         gap = Gap(construct, table)
         self.gaps[place, index] = gap
-        if statement.error is not None and not _may_fail_halfway(statement, self.library.dialect.rules.running):
+        if statement.error is not None and not may_fail_halfway(statement, self.library.dialect.rules.running):
             ends = reach.ends and self.library.dialect.rules.running.definitions_commit
             reach = Reach(ends=ends)
         self._spread(place, index, reach, gap)
@@ -465,14 +463,3 @@ def _refused(transactions: Iterable[Transaction], library: SqlLibrary) -> Iterab
             prepare(transaction, library)
         except UnsupportedStatement as error:
             yield place, error.index, error.construct
-
-
-_REMARKS = pattern(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)+", re.DOTALL)
-
-
-def _may_fail_halfway(statement: Statement, rules: RunRules) -> bool:
-    """Whether what failed may have written before: a routine or a block with transactions of its own, or in products
-    that undo single statements only."""
-    said = _REMARKS.sub("", statement.sql, count=1).split(None, 1)
-    first = said[0].upper() if said else ""
-    return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (rules.loads_in_parts and first == "LOAD")

@@ -5,6 +5,7 @@ Made once per statement and shared by search and replay; knows no isolation leve
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -40,6 +41,7 @@ from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.ir.walks.effects import looked_up_once, reached, touched_tables, written_tables
 from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.library import Program, SqlLibrary
+from sql_semantics.patterns import pattern
 from sql_semantics.products.rules import RunRules
 from sql_semantics.records import dataclass
 from sql_semantics.run import Arguments
@@ -278,7 +280,7 @@ def prepare_statement(
             _check_schema(error, transaction, index, library)
         return _unbound(statement, index, error)
     except Unsupported as error:
-        if statement.error is not None:
+        if statement.error is not None and not may_fail_halfway(statement, library.dialect.rules.running):
             return _unbound(statement, index, error)
         raise UnsupportedStatement(error.construct, transaction.id, index) from error
     except RecursionError as error:
@@ -332,6 +334,17 @@ def is_alone(transaction: Transaction) -> bool:
     statements = transaction.statements
     lone = len(statements) == 1 and statements[0].invoked is not None
     return lone and transaction.begin is None and transaction.end is None
+
+
+def may_fail_halfway(statement: Statement, rules: RunRules) -> bool:
+    """Whether what failed may have written before: a routine or a block with transactions of its own, or in products
+    that undo single statements only."""
+    said = _REMARKS.sub("", statement.sql, count=1).split(None, 1)
+    first = said[0].upper() if said else ""
+    return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (rules.loads_in_parts and first == "LOAD")
+
+
+_REMARKS = pattern(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)+", re.DOTALL)
 
 
 def _check_refusal(definition: Definition, sqlstate: str) -> None:
