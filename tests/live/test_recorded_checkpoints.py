@@ -163,7 +163,7 @@ def test_one_that_another_transaction_meets_is_a_transaction(dsn: str, tmp_path:
                     begun.append(other.execute("SELECT id FROM more"))
                 return found
 
-            copies.due = meets  # type: ignore[method-assign]
+            copies.due = meets  # type: ignore[method-assign]  # another one begins just then
             one.execute("UPDATE accounts SET balance = %s WHERE id = 2", (number,))
             one.commit()
             other.rollback()
