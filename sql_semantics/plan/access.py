@@ -53,8 +53,8 @@ class ListedPath:
 
 @dataclass(frozen=True, slots=True)
 class SpanPath:
-    """Lookups for each integer between two bounds, `low` and `high` among them (`step` added to each), in one column
-    beside those of `prefix`: the columns that these look at are `columns`, and the integer's is at `place` among them.
+    """Lookups for each integer between two bounds, `low` and `high` among them once `steps` are added to them, in one
+    column beside those of `prefix`: what is looked up are `columns`, and the integer's is at `place` among them.
 
     A bound may raise, or leave too many integers: then `prefix` finds the rows, or a scan. A NULL means that no row
     qualifies.

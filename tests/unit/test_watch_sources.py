@@ -63,6 +63,14 @@ def chunked(body: bytes, size: int) -> bytes:
     return b"POST /check HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
 
 
+def killed_once_noted(start: Start, path: Path, state: Path) -> None:
+    """Follow a file until what it has is noted, and kill what follows it."""
+    process = start(str(path), "--resume", state.name)
+    until(lambda: is_noted(state))
+    process.kill()
+    process.wait()
+
+
 def test_an_end_line_that_is_sent_ends_it_and_chunks_are_read(start: Start) -> None:
     process = start("--listen", "0")
     port = first(process)["listening"]
@@ -95,10 +103,7 @@ def test_a_request_just_before_the_end_is_taken_or_not_answered(start: Start) ->
 def test_a_packed_log_goes_on_where_it_was_killed(tmp_path: Path, start: Start) -> None:
     path = tmp_path / "log.jsonl.gz"
     path.write_bytes(gzip.compress(text(*LINES[:3]).encode()))
-    process = start(str(path), "--resume", "state")
-    until(lambda: is_noted(tmp_path / "state"))
-    process.kill()
-    process.wait()
+    killed_once_noted(start, path, tmp_path / "state")
     with path.open("ab") as file:
         file.write(gzip.compress(text(*LINES[3:], end(4)).encode()))
     status, told = finished(start(str(path), "--resume", "state"))
@@ -118,10 +123,7 @@ def test_a_log_that_is_cut_and_written_on_without_a_header(tmp_path: Path, start
 def test_a_log_that_was_replaced_while_nothing_followed_it(tmp_path: Path, start: Start) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(text(*LINES[:3]))
-    process = start(str(path), "--resume", "state")
-    until(lambda: is_noted(tmp_path / "state"))
-    process.kill()
-    process.wait()
+    killed_once_noted(start, path, tmp_path / "state")
     with path.open("a") as file:
         file.write(text(LINES[3]))
     path.rename(tmp_path / "log.jsonl.1")
@@ -137,10 +139,7 @@ def test_a_copy_that_was_begun_and_not_noted_is_begun_anew(tmp_path: Path, start
     """As after a kill between the copy of a file's first lines and the next note."""
     path = tmp_path / "log.jsonl"
     path.write_text(text(*LINES[:3]))
-    process = start(str(path), "--resume", "state")
-    until(lambda: is_noted(tmp_path / "state"))
-    process.kill()
-    process.wait()
+    killed_once_noted(start, path, tmp_path / "state")
     path.rename(tmp_path / "log.jsonl.1")
     path.write_text(text(TIMED, *LINES[3:], end(2)))
     (tmp_path / "state.d" / "00001.jsonl").write_text(text(TIMED, LINES[3]) + '{"id": "d", "sta')

@@ -60,8 +60,7 @@ def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnec
     as that of the process. `checkpoints`: all rows are read and logged after so many transactions, for `audit --jobs`
     to cut the log there (docs/recording.md). `compatible`: 1 leaves out what earlier versions of this program cannot
     read (``begin``). `certificate` is a path for the server's own account of the run beside the log
-    (docs/certificates.md); it needs what
-    ``"wal"`` needs.
+    (docs/certificates.md); it needs what ``"wal"`` needs.
 
     The first connection to a log that does not exist captures schema, routines and rows of the database: from then on
     only recorded connections may write to it. Segments of other processes lie beside it. `close` finishes the log, and

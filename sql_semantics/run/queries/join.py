@@ -123,6 +123,9 @@ def _seek_in_span(emitter: Emitter, table: str, path: SpanPath) -> Seek:
     low, high = emitter.apart(path.low), emitter.apart(path.high)
     columns, place, (up, down) = path.columns, path.place, path.steps
 
+    def others(view: View, key: Row) -> Iterable[tuple[RowId, Row]]:
+        return view.lookup(table, prefix, key) if prefix else view.scan(table)
+
     def rows(view: View, args: Arguments, frame: Frame) -> Iterable[tuple[RowId, Row]]:
         key = tuple([evaluate((), args, frame) for evaluate in keys])
         if None in key:
@@ -130,16 +133,16 @@ def _seek_in_span(emitter: Emitter, table: str, path: SpanPath) -> Seek:
         try:
             first, last = low((), args, frame), high((), args, frame)
         except SqlError:
-            first, last = 0, SPAN + 1
+            return others(view, key)
         if first is None or last is None:
             return ()
-        if isinstance(first, int) and isinstance(last, int) and last - first <= SPAN:
-            before, after = key[:place], key[place:]
-            found: dict[RowId, Row] = {}
-            for one in range(first + up, last + down + 1):
-                found.update(view.lookup(table, columns, (*before, one, *after)))
-            return found.items()
-        return view.lookup(table, prefix, key) if prefix else view.scan(table)
+        if not isinstance(first, int) or not isinstance(last, int) or last - first > SPAN:
+            return others(view, key)
+        before, after = key[:place], key[place:]
+        found: dict[RowId, Row] = {}
+        for one in range(first + up, last + down + 1):
+            found.update(view.lookup(table, columns, (*before, one, *after)))
+        return found.items()
 
     return rows
 
