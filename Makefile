@@ -115,6 +115,11 @@ steps: $(STAMP)
 walk: $(STAMP)
 	$(PY) -m benchmarks.walk
 
+# Lines and named numbers of the packages that decide
+.PHONY: sizes
+sizes: $(STAMP)
+	$(PY) -m benchmarks.sizes
+
 # Generated key-value histories, audited beside independent references
 histories: $(STAMP)
 	$(PY) -m benchmarks.histories $(ARGS)

@@ -31,7 +31,7 @@ from troubadour.model.account import Edge
 from troubadour.model.objects import MISSING, UNKNOWN, ObjectLog
 from troubadour.order.objects.dependencies import Dependencies, dependencies_of
 from troubadour.order.objects.known import Why
-from troubadour.proof.dependencies import DependencyLink
+from troubadour.proof.objects.dependencies import DependencyLink
 
 GROWING = ", unless an append got lost"
 """Behind the cause of a circle with an edge that holds where every append extends the newest list."""

@@ -12,7 +12,7 @@ from troubadour.isolation.advice import advice
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, Link, classify
 from troubadour.model.account import ANSWERS_ALONE, Account, Edge
 from troubadour.model.objects import MISSING, READ, STATUSES, ObjectLog
-from troubadour.proof.dependencies import DependencyLink
+from troubadour.proof.objects.dependencies import DependencyLink
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ from troubadour.order.objects.arrays import lightest, shortest_circle
 from troubadour.order.objects.counted_times import out_of_time
 from troubadour.order.objects.known import Relation, Why, is_general, is_orderly, known_order
 from troubadour.problem.budget import FEW, SOME
-from troubadour.proof.dependencies import is_shown
+from troubadour.proof.objects.dependencies import is_shown
 from troubadour.replay.objects import Reading, by_timestamps, explains
 from troubadour.timestamps.offline import gaps_of, ledger_of
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from troubadour.facts.objects.facts import Facts
 from troubadour.isolation.anomalies import Kind
 from troubadour.order.objects.known import Relation, Why
-from troubadour.proof.dependencies import DependencyLink
+from troubadour.proof.objects.dependencies import DependencyLink
 
 _KINDS = {
     Why.WR: Kind.WR,
