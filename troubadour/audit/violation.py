@@ -7,7 +7,6 @@ order is a violation. Does not know how a refutation is found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.told.claims import claim_of, claim_of_garbage
@@ -25,8 +24,6 @@ from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.context_core import READABLE, smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, Core, find_core, looks_at_every_order
 from troubadour.proof.cores.seen_row import clash_of, explained_but_for
-from troubadour.proof.cores.spared import spares_each
-from troubadour.proof.cores.sums_core import writers_of_row
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
 from troubadour.proof.rows import refuted_rows
@@ -50,8 +47,8 @@ def blame(question: Question) -> Verdict | None:
     found, core = question.found, refutation.core
     verified = sum(other < refutation.blamed for other in problem.judged) if found is None else found.verified
     clash = None
-    if refutation.unseen is not None:
-        core, clash = _explained_but_for(problem, refutation.unseen, core)
+    if refutation.unseen is not None and len(core.items) > READABLE:
+        clash = _clash_of(problem, refutation.unseen)
     return verdict_on(
         problem,
         Status.VIOLATION,
@@ -66,22 +63,14 @@ def blame(question: Question) -> Verdict | None:
     )
 
 
-def _explained_but_for(problem: Problem, shown: Unreachable, core: Core) -> tuple[Core, Clash | None]:
-    """The core of a row that was never as it was seen, minimal where that is shown, and fewer for people."""
-    budget = problem.budget
-    with budget.step("row that was never so, explained") as tally:
+def _clash_of(problem: Problem, shown: Unreachable) -> Clash | None:
+    """A row that was never as it was seen, for people; None where the log before it is not explained."""
+    with problem.budget.step("row that was never so, explained") as tally:
         explained = explained_but_for(problem, shown)
         if explained is None:
-            return core, None
+            return None
         tally.helped += 1
-    with budget.step("core, one writer spared") as tally:
-        # of two readers the one is explained without the other: so is the other, where the writer is spared
-        asked = core if len(core.items) > READABLE else writers_of_row(problem, shown.item, shown)
-        if asked is not None and spares_each(problem, explained, shown, asked.items):
-            core = replace(core, minimal=True)
-            tally.helped += 1
-    few = len(core.items) <= READABLE
-    return core, None if few else clash_of(explained, problem.transaction(shown.item), shown)
+    return clash_of(explained, problem.transaction(shown.item), shown)
 
 
 def contradicted(problem: Problem, conflict: Conflict, verified: int) -> Verdict:
