@@ -33,14 +33,14 @@ def header(schema: str, rows: Sequence[Sequence[Any]], table: str) -> Line:
     return {"format": "troubadour-log", "version": 1, "dialect": "postgres", "schema": [schema], "initial": initial}
 
 
-def serial(count: int, seed: int, *, wrong: int | None) -> Iterator[Line]:
+def serial(count: int, seed: int, *, wrong: int | None, accounts: int = ACCOUNTS) -> Iterator[Line]:
     """A serial log of transfers; one read of the transaction `wrong` shows 7 more than there was (None: none does)."""
     random = Random(seed)
-    balances = dict.fromkeys(range(1, ACCOUNTS + 1), 100)
+    balances = dict.fromkeys(range(1, accounts + 1), 100)
     yield header("CREATE TABLE accounts (id INT PRIMARY KEY, balance INT NOT NULL)", list(balances.items()), "accounts")
     clock = 0
     for number in range(count):
-        source, target = random.sample(range(1, ACCOUNTS + 1), 2)
+        source, target = random.sample(range(1, accounts + 1), 2)
         amount = random.randint(1, 5)
         statements: list[Line] = []
         for key, change in ((source, -amount), (target, amount)):
@@ -168,6 +168,7 @@ HEAD = "| log | transactions | verdict | CPU s | of the right one | says |\n|---
 @click.option("--shuffled", multiple=True, type=int, default=(150, 600), show_default=True)
 @click.option("--seeds", default=3, show_default=True, help="Shuffled logs of each kind and size.")
 @click.option("--level", "levels", multiple=True, default=("strict-serializable", "serializable"), show_default=True)
+@click.option("--accounts", default=ACCOUNTS, show_default=True, help="Rows of a serial log.")
 @click.option("--at", default=0.5, show_default=True, help="Where in a serial log the wrong value is.")
 @click.option("--timeout", default=300.0, show_default=True, help="Seconds of an audit.")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("build/serial"), show_default=True)
@@ -176,6 +177,7 @@ def main(
     shuffled: Sequence[int],
     seeds: int,
     levels: Sequence[str],
+    accounts: int,
     at: float,
     timeout: float,
     folder: Path,
@@ -184,8 +186,8 @@ def main(
     folder.mkdir(parents=True, exist_ok=True)
     print(HEAD)
     for size in sizes:
-        made = written(folder / "right.jsonl", serial(size, 1, wrong=None))
-        spoilt = written(folder / "wrong.jsonl", serial(size, 1, wrong=int(size * at)))
+        made = written(folder / "right.jsonl", serial(size, 1, wrong=None, accounts=accounts))
+        spoilt = written(folder / "wrong.jsonl", serial(size, 1, wrong=int(size * at), accounts=accounts))
         for level in levels:
             right = judged(made, level, timeout)
             print(right.row(f"serial, {level}", size), flush=True)

@@ -124,10 +124,9 @@ def test_one_wrong_value_in_a_long_serial_log_is_named(level: str, tmp_path: Pat
     ],
 )
 def test_a_wrong_value_that_the_row_had_at_other_times_is_named(
-    accounts: int, count: int, seed: int, wrong: int, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    accounts: int, count: int, seed: int, wrong: int, says: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("benchmarks.serial.ACCOUNTS", accounts)
-    log = read_log([written(tmp_path / "log.jsonl", serial(count, seed, wrong=wrong))])
+    log = read_log([written(tmp_path / "log.jsonl", serial(count, seed, wrong=wrong, accounts=accounts))])
     verdict = audit(log, library_of(log), Options("serializable"))
     assert (verdict.status, verdict.failing_transaction) == (Status.VIOLATION, f"t{wrong}"), verdict.reason
     assert says in (verdict.explanation or "")

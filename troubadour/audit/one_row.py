@@ -37,16 +37,17 @@ def refuted_by_one_row(
 
 
 def _with_last_writer(verdict: Verdict, log: Log, library: SqlLibrary, stopped: Unexplained, part: Part) -> Verdict:
-    """A violation that says first what was left where something else was read; as it is, where it says that itself, or
-    another transaction is to blame."""
+    """A violation that says first what was left where something else was read, along the log; as it is, where it says
+    that itself."""
     reader = log.transactions[stopped.place].id
     garbage = verdict.claim is not None and verdict.claim.garbage is not None
     rows = list(stopped.rows.found(part.table, part.columns, part.key))
     link = stopped.writers.of(rows[0][0]) if len(rows) == 1 else None
-    if garbage or link is None or verdict.failing_transaction != reader:
+    if garbage or link is None:
         return verdict
     writer = log.transactions[link[0]].id
     name = key_text(library.catalog.tables[part.table], part.columns, part.key)
     left = f"{writer!r} was the last one to write {name} by then"
-    said = f"statement {stopped.rows.statement + 1} of {reader!r}: {stopped.reason}, where {left}"
+    along = "" if verdict.failing_transaction == reader else "along the log, "
+    said = f"{along}statement {stopped.rows.statement + 1} of {reader!r}: {stopped.reason}, where {left}"
     return msgspec.structs.replace(verdict, explanation=f"{said}; {verdict.explanation}")

@@ -6,14 +6,15 @@ have left anything in the rows that it may have written. Does not know how anyth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from sql_semantics.records import dataclass
 from sql_semantics.values.types import Value
 from troubadour.execution.free.values import json_of
 from troubadour.order.history import shortest_prefix
-from troubadour.order.rows.automaton import Vague
+from troubadour.order.rows.balance import Unbalanced
 from troubadour.order.rows.propagation import RowConflict, RowContradiction, Rows
+from troubadour.order.rows.states import Vague, Version
 from troubadour.problem.budget import BRIEFLY, OutOfUnits
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.proof.cores.core import Core
@@ -34,19 +35,26 @@ def refuted_rows(problem: Problem, found: RowContradiction, explained: int) -> R
     facts = found.facts
 
     def refute(prefix: int) -> RowConflict | None:
-        derived = facts.derive(prefix)
-        return None if derived is None else derived.conflict
+        return _again(facts, found.conflict, prefix, None)
 
     count, conflict = _first(problem, found.conflict, refute, explained)
     items = _smaller(problem, facts, conflict, count)
     # decided a second time: nothing is left of what was worked out before
     off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
-    again = Rows(problem.with_heuristics(off)).derive(count, items.kept)
-    if again is None or again.conflict is None:
+    again = _again(Rows(problem.with_heuristics(off)), conflict, count, items.kept)
+    if again is None:
         return None
-    text = _told(problem, conflict if len(conflict.versions) >= len(again.conflict.versions) else again.conflict)
+    text = _told(problem, conflict if len(conflict.versions) >= len(again.versions) else again)
     core = Core(tuple(sorted(items.kept)), minimal=items.minimal, confirmed=True)
     return Refuted(count, Refutation(frozenset(items.kept), text, every_order=True, core=core, says=text))
+
+
+def _again(facts: Rows, conflict: RowConflict, prefix: int, kept: Collection[int] | None) -> RowConflict | None:
+    """A conflict of the first transactions alone, or of those kept, of the same kind as one that was found."""
+    if conflict.unbalanced is not None:
+        return facts.imbalance(prefix, kept)
+    derived = facts.derive(prefix, kept)
+    return None if derived is None else derived.conflict
 
 
 def _first(
@@ -56,6 +64,8 @@ def _first(
     place = {item: count for count, item in enumerate(problem.committed, start=1)}
 
     def ends(conflict: RowConflict) -> int | None:
+        if conflict.unbalanced is not None and conflict.unbalanced.changed:
+            return place.get(conflict.unbalanced.changed[conflict.unbalanced.came])
         return None if conflict.reader is None else place.get(conflict.reader[0])
 
     return shortest_prefix(len(problem.committed), whole, refute, ends, explained)
@@ -72,12 +82,13 @@ def _smaller(problem: Problem, facts: Rows, conflict: RowConflict, count: int) -
     kept: Sequence[int] = problem.committed[:count]
 
     def fails(items: Sequence[int]) -> bool:
-        derived = facts.derive(count, items)
-        return derived is not None and derived.conflict is not None
+        return _again(facts, conflict, count, items) is not None
 
     try:
         with problem.budget.step("core of rows") as tally, problem.budget.within(effort=BRIEFLY):
             kept = _near(facts, conflict, kept, fails)
+            if conflict.unbalanced is not None:
+                return _Kept(frozenset(kept), minimal=False)  # of a writer left out each version may have come
             size = max(1, len(kept) // 2)
             while True:
                 smaller = _without_some(kept, size, fails)
@@ -151,6 +162,8 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
 
     more = f" and {len(conflict.rows) - 3} more" if len(conflict.rows) > 3 else ""
     rows = ", ".join(_place(problem, place) for place in conflict.rows[:3]) + more
+    if conflict.unbalanced is not None:
+        return f"{rows}: {_unbalanced(conflict.unbalanced, name)}"
     if conflict.reader is None:
         return f"{rows}: in no order of the transactions that write it does each one get its own answers"
     item, statement = conflict.reader
@@ -180,6 +193,22 @@ def _told(problem: Problem, conflict: RowConflict) -> str:
     shown = problem.prepared(item).statements[statement].observation.results
     seen = "" if not shown or not shown[0].rows or len(shown[0].rows) > 1 else f" but {_row(shown[0].rows[0])}"
     return f"{place}: {left or f'{rows} is {kind} then, whatever the order'}, and its answer {missing}{seen}"
+
+
+def _unbalanced(found: Unbalanced, name: Callable[[int], str]) -> str:
+    """Versions that do not add up, in words behind the name of their row."""
+
+    def told(version: Version) -> str:
+        return "no row" if version is None else _row(version) if isinstance(version, tuple) else "any version"
+
+    if found.both:
+        one, other = map(told, found.both)
+        which = f"{one} and {other} were each" if one != other else f"{one} was twice"
+        return f"by what each writer of it met and left, {which} the last version"
+    first = ", ".join(map(name, found.changed[:3])) + (" ..." if len(found.changed) > 3 else "")
+    times = "once" if found.came == 1 else f"{found.came} times"
+    came = f"came to be so {times} at most" if found.came else "was never so"
+    return f"{len(found.changed)} transactions ({first}) changed it from {told(found.version)}, but it {came}"
 
 
 def _left(conflict: RowConflict, name: Callable[[int], str]) -> str:

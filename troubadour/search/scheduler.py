@@ -18,7 +18,8 @@ from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.isolation.levels import Scope
 from troubadour.order.engine import Conflict, Steps, certain_of, completed, may_contradict
 from troubadour.order.history import applies
-from troubadour.order.rows.propagation import RowContradiction, Rows
+from troubadour.order.rows.balance import may_be_unbalanced
+from troubadour.order.rows.propagation import MOST_KNOWN, RowContradiction, Rows
 from troubadour.order.saturation import Known
 from troubadour.problem.budget import A_MINUTE, BRIEFLY, FEW, LONGER, MANY, SEVERAL, SMALL, SOME, THOROUGHLY, OutOfUnits
 from troubadour.problem.orders import is_only_order, must_precede
@@ -480,7 +481,24 @@ class Search:
             return None
         self._contradiction_asked = seconds
         # a circle of what is read by key names two or three
-        return self._keys_contradict(seconds) or self._rows_contradict()
+        return self._unbalanced(seconds) or self._keys_contradict(seconds) or self._rows_contradict()
+
+    def _unbalanced(self, seconds: float) -> Conflict | None:
+        """A row whose versions do not add up, of more transactions than keys or all rows tell of: these tell of a
+        shorter prefix."""
+        problem = self.problem
+        if not MOST_KNOWN < len(problem.committed) <= (self._steps or Steps()).events:
+            return None
+        self._accounts = self._accounts or accounts_for(problem, problem.levels[problem.committed[0]])
+        facts = Rows(problem)
+        try:
+            with problem.budget.step("balance") as tally, problem.budget.within(effort=seconds):
+                seems = may_be_unbalanced(self._accounts, problem.committed)
+                conflict = facts.imbalance() if seems else None
+                tally.helped += conflict is not None
+        except OutOfUnits:
+            return None
+        return None if conflict is None else RowContradiction(facts, conflict)
 
     def _keys_contradict(self, seconds: float) -> Conflict | None:
         """Whether what is read by key contradicts itself whatever the order."""

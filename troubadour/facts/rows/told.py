@@ -62,6 +62,24 @@ class Told:
         """Whether it says anything."""
         return bool(self.counted or self.summed)
 
+    @property
+    def only(self) -> Row | None:
+        """The one row that was shown; None where that is not all that is told of the rows shown."""
+        match self.counted:
+            case [Counted(other=0, what="row", low=low, high=high)] if low == high and len(low) == 1:
+                row, count = next(iter(low.items()))
+                return row if count == 1 and isinstance(row, tuple) else None
+        return None
+
+    @property
+    def same(self) -> Hashable:
+        """Equal for answers that say the same, where that is easily told."""
+        plain = all(one.kind is _shown for one in self.counted) and all(one.numbers is _affected for one in self.summed)
+        if not plain:
+            return id(self)
+        counted = [(frozenset(one.low.items()), frozenset(one.high.items()), one.other) for one in self.counted]
+        return tuple(counted), tuple(one.total for one in self.summed)
+
     def fits(self, share: Share) -> bool:
         """Whether the share of one row is all that was answered."""
         for counted in self.counted:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.records import dataclass, field
@@ -20,9 +21,13 @@ from troubadour.facts.rows.told import NOTHING, Counted, Share, Told
 from troubadour.facts.sql.effects import Account, Accounts
 from troubadour.order.graph import ones
 from troubadour.order.history import applies, history_of, rules_of
-from troubadour.order.rows.automaton import Automata, NoWay, RowStates, Vague, Version
+from troubadour.order.rows.automaton import Automata
+from troubadour.order.rows.balance import Unbalanced, unbalanced
 from troubadour.order.rows.events import Events, Model, events_of, model_of
 from troubadour.order.rows.narrowing import Excess, Possible, narrowed
+from troubadour.order.rows.states import NoWay, RowStates, Vague, Version
+from troubadour.order.rows.ways import Ways
+from troubadour.order.rows.written import RowsOfTable, WrittenRows
 from troubadour.order.saturation import Known
 from troubadour.problem.problem import Problem
 
@@ -47,7 +52,8 @@ class RowConflict:
     """Why no order is left. `reader`: the transaction and statement whose answer cannot be, if it is one; `rows`: the
     rows that it is about, by table and place; `versions`: of one row, those that may have been read, each with its
     writer (None: initial, or not told); `circle`: events that would be before one another; `excess`: what the answer
-    has too much or too little of; `says`: what is wrong with an answer that no rows give."""
+    has too much or too little of; `says`: what is wrong with an answer that no rows give; `unbalanced`: versions of
+    a row that do not add up."""
 
     reader: tuple[int, int] | None = None
     rows: tuple[tuple[str, Key], ...] = ()
@@ -55,6 +61,7 @@ class RowConflict:
     circle: tuple[int, ...] = ()
     excess: Excess | None = None
     says: str = ""
+    unbalanced: Unbalanced | None = None
 
 
 class _Refuted(Exception):
@@ -91,9 +98,6 @@ class _Reader:
             for place in rows if step.places is None else step.places:
                 found[place].append(step)
         return [(rows[place], steps) for place, steps in found.items()]
-
-
-RowsOfTable = dict[Key, RowStates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,24 @@ class Rows:
         except Unsupported:
             return None
 
+    def imbalance(self, prefix: int | None = None, kept: Collection[int] | None = None) -> RowConflict | None:
+        """A row whose versions do not add up, of the same. Raises OutOfTime."""
+        if self.model is None or not self.applies:
+            return None
+        with suppress(Unsupported):
+            return imbalance_of(self.written(prefix, kept), self.programs, self.model)
+        return None
+
+    def written(self, prefix: int | None = None, kept: Collection[int] | None = None) -> WrittenRows:
+        """The rows with their writers, of the same. Raises Unsupported."""
+        problem, model = self.problem, self.model
+        assert model is not None
+        later = () if prefix is None else problem.committed[prefix:]
+        optional = {*problem.unknown, *later}
+        return WrittenRows(
+            self.programs, model, self.items, optional=optional, kept=self.items if kept is None else kept
+        )
+
     def _known(self, model: Model, prefix: int | None, kept: Collection[int] | None) -> Known | None:
         """What reads by key tell of the order, where times do not; nothing where it contradicts itself."""
         problem, level = self.problem, model.level
@@ -156,6 +178,12 @@ class Rows:
         accounts = self._accounts if kept is None else _Kept(self._accounts, kept)
         known = Known(history_of(problem, rules_of(problem, level), accounts, prefix), problem.budget.left)
         return known if known.saturate() is None else None
+
+
+def imbalance_of(written: WrittenRows, programs: RowPrograms, model: Model) -> RowConflict | None:
+    """A row whose versions do not add up."""
+    found = unbalanced(programs, Ways(programs, model), written, programs.problem.budget)
+    return None if found is None else RowConflict(rows=((found.table, found.place),), unbalanced=found)
 
 
 class _Kept(Accounts):
@@ -183,12 +211,10 @@ class _Propagation:
         self._programs = facts.programs
         problem = facts.problem
         self._look = problem.budget.left
-        later = () if prefix is None else problem.committed[prefix:]
-        self._optional = {*problem.unknown, *later}
-        self._kept = set(facts.items) if kept is None else set(kept)
+        written = facts.written(prefix, kept)
+        self._optional, self._kept = written.optional, written.kept
         self._of = {item: facts.programs.of(item) for item in facts.items}
-        self._rows: dict[str, RowsOfTable] = {table: {} for table in facts.programs.tables.keys}
-        self._open: set[str] = set()
+        self._written, self._rows, self._open = written, written.tables, written.open
         self._readers: list[_Reader] = []
         queries = {
             item: sorted(
@@ -206,14 +232,17 @@ class _Propagation:
     def run(self) -> Derived:
         """To a fixed point."""
         events = self._events
-        self._automata = Automata(self._programs, self._model, events, self._facts.problem.budget)
-        self._make_rows()
+        self._ways = Ways(self._programs, self._model)
+        self._automata = Automata(self._facts.problem, self._ways, self._model, events)
+        self._written.close(events.commit)
         self._make_readers()
         derived = Derived(events, self._rows)
         try:
             self._look_at_answers()
             self._propagate(derived)
             self._ask_whole()
+            # what is refuted before tells of a shorter prefix
+            self._look_at_balance()
         except _Refuted as refuted:
             derived.conflict = refuted.conflict
         return derived
@@ -224,78 +253,11 @@ class _Propagation:
             for statement, wrong in self._of[item].wrong.items():
                 raise _Refuted(RowConflict((item, statement), says=wrong))
 
-    def _make_rows(self) -> None:
-        for (table, place), version in self._programs.initial().items():
-            self._rows[table][place] = RowStates(table, place, version)
-        for program in self._of.values():
-            for step in program.steps:
-                for place in step.places or ():
-                    self._row(step.part.table, place)
-            self._open |= program.adds & self._rows.keys()
-        if len(self._kept) < len(self._facts.items):
-            self._spare_rows()
-        for item in self._facts.items:
-            self._note_writer(item)
-        for rows in self._rows.values():
-            for row in rows.values():
-                row.close(self._events.commit)
-
-    def _spare_rows(self) -> None:
-        """Forget the rows that none of those kept has looked at."""
-        named: dict[str, set[Key]] = defaultdict(set)
-        whole: set[str] = set()
-        for item in self._kept:
-            whole.update(*(query.tables for query in self._of[item].queries))
-            for step in self._of[item].steps:
-                if step.places is None:
-                    whole.add(step.part.table)
-                else:
-                    named[step.part.table] |= step.places
-        for table, rows in self._rows.items():
-            if table not in whole:
-                self._rows[table] = {place: row for place, row in rows.items() if place in named[table]}
-
-    def _row(self, table: str, place: Key) -> RowStates:
-        rows = self._rows[table]
-        if place not in rows:
-            rows[place] = RowStates(table, place, None)
-        return rows[place]
-
-    def _note_writer(self, item: int) -> None:
-        program = self._of[item]
-        spared = item not in self._kept and item not in self._optional
-        touched: dict[tuple[str, Key], list[Step]] = {}
-        for step in program.steps:
-            if self._is_untold(step) or (step.idle and self._model.acts):
-                # what it met may have been another version than the one that a later statement changes
-                continue
-            rows = self._rows[step.part.table]
-            for place in rows if step.places is None or (spared and step.answers) else step.places:
-                if place in rows:
-                    touched.setdefault((step.part.table, place), []).append(step)
-        for (table, place), steps in touched.items():
-            if any(step.writes for step in steps):
-                row = self._rows[table][place]
-                row.writers.append(item)
-                row.steps[item] = steps
-                if spared:
-                    row.vague.add(item)
-        for table in (program.changes | program.adds) & self._rows.keys():
-            for row in self._rows[table].values():
-                if item not in row.steps:
-                    row.writers.append(item)
-                    row.steps[item] = []
-                row.vague.add(item)
-        for table in {table for table, _ in touched} | (program.changes & self._rows.keys()):
-            for row in self._rows[table].values():
-                if item in row.steps and item in self._optional:
-                    row.optional.add(item)
-
-    def _is_untold(self, step: Step) -> bool:
-        """Whether a statement that did nothing may have met other versions than those that its transaction reads."""
-        if not step.idle or self._model.whole:
-            return False
-        return self._model.views or (step.part.does is Does.INSERTS and (step.part.conditional or self._model.acts))
+    def _look_at_balance(self) -> None:
+        """Refuse versions of a row that do not add up."""
+        conflict = imbalance_of(self._written, self._programs, self._model)
+        if conflict is not None:
+            raise _Refuted(conflict)
 
     def _make_readers(self) -> None:
         for item in self._facts.items:
@@ -303,7 +265,7 @@ class _Propagation:
                 continue
             by_statement: dict[tuple[int, str], list[Step]] = defaultdict(list)
             for step in self._of[item].steps:
-                if step.told.something and not self._is_untold(step):
+                if step.told.something and not self._written.is_untold(step):
                     by_statement[step.statement, step.part.table].append(step)
             for (statement, _), steps in by_statement.items():
                 self._readers.append(_Reader(item, statement, steps[0].part.table, steps, steps[0].told))
@@ -569,7 +531,7 @@ class _Propagation:
                 row.forbidden[reader.answer] |= gone
                 changed = changed or bool(gone)
             if not blocked and not self._wrote_before(reader, row):
-                shown = [self._automata.stepped(asked, version) for version in self._at_asking(reader, row)]
+                shown = [self._ways.stepped(asked, version) for version in self._at_asking(reader, row)]
                 blocked = bool(shown) and all(
                     len(one) == 1 and isinstance(one[0][1], tuple) and one[0][1][1] is not None for one in shown
                 )
@@ -587,11 +549,11 @@ class _Propagation:
                 return False
             shown: set[bool] = set()
             for version in self._at_asking(reader, row):
-                for _, share in self._automata.stepped(asked, version):
+                for _, share in self._ways.stepped(asked, version):
                     if not isinstance(share, tuple):
                         return False
                     shown.add(share[1] is not None)
-                    changes = [one for _, one in self._automata.stepped(step, version) if one != NOTHING]
+                    changes = [one for _, one in self._ways.stepped(step, version) if one != NOTHING]
                     if share[1] is not None and not (
                         changes and all(isinstance(one, tuple) and one[0] for one in changes)
                     ):
@@ -652,7 +614,7 @@ class _Propagation:
             shares = {
                 share
                 for one in self._automata.window(row, item, step.statement)
-                for share in self._automata.shares(step, one)
+                for share in self._ways.shares(step, one)
             }
             return None if Vague.SHARE in shares else [(None, share) for share in shares if isinstance(share, tuple)]
         if place is None:
@@ -707,7 +669,7 @@ class _Propagation:
     def _at(self, step: Step, states: Iterable[tuple[int, Version]]) -> list[tuple[int | None, Share]] | None:
         found: dict[tuple[int | None, Share], None] = {}
         for mask, version in states:
-            for _, share in self._automata.stepped(step, version):
+            for _, share in self._ways.stepped(step, version):
                 if share is Vague.SHARE:
                     return None
                 if isinstance(share, tuple):

@@ -1,0 +1,83 @@
+"""Versions of a row that do not add up exclude every order; of right logs they do, at each level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.serial import header, serial, written
+from tests.case_files import opened
+from troubadour.audit.driver import Options, audit
+from troubadour.execution.initial.rows import known_rows
+from troubadour.formats import read_log
+from troubadour.model.verdict import Scope, Status
+from troubadour.order.rows.balance import Unbalanced
+from troubadour.order.rows.propagation import Rows
+from troubadour.problem.problem import Problem
+
+READ, SET = "SELECT n FROM c WHERE id = 1", "UPDATE c SET n = {} WHERE id = 1"
+LEVELS = ("serializable", "snapshot", "postgres:repeatable-read")
+
+
+def read(value: int) -> dict[str, Any]:
+    return {"sql": READ, "result": {"columns": ["n"], "rows": [[value]]}}
+
+
+def update(value: int, affected: int | None = 1) -> dict[str, Any]:
+    return {"sql": SET.format(value), "affected": affected}
+
+
+def imbalance(folder: Path, level: str, *transactions: list[dict[str, Any]], unknown: int = 0) -> Unbalanced | None:
+    """What does not add up of a row that is 0 at first; the last `unknown` transactions are of unknown outcome."""
+    lines = [header("CREATE TABLE c (id INT PRIMARY KEY, n INT)", [[1, 0]], "c")]
+    for number, statements in enumerate(transactions):
+        status = "unknown" if number >= len(transactions) - unknown else "committed"
+        lines.append({"id": number, "status": status, "statements": statements})
+    log, library = opened(read_log([written(folder / "log.jsonl", iter(lines))]), level)
+    found = Rows(Problem(log, library, known_rows(log, library), isolation=level)).imbalance()
+    return None if found is None else found.unbalanced
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_version_that_two_change_was_left_twice(level: str, tmp_path: Path) -> None:
+    lost = imbalance(tmp_path, level, [read(0), update(5)], [read(5), update(7)], [read(5), update(7)])
+    assert lost is not None
+    assert (lost.version, lost.changed, lost.came) == ((1, 5), (1, 2), 1)
+    again = [read(7), update(5)]
+    assert imbalance(tmp_path, level, [read(0), update(5)], [read(5), update(7)], [read(5), update(7)], again) is None
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_version_is_the_last(level: str, tmp_path: Path) -> None:
+    both = imbalance(tmp_path, level, [read(0), update(5)], [update(9)], [read(9), update(6)], [read(6), update(8)])
+    assert both is None, "what the blind one changed is not told"
+    both = imbalance(tmp_path, level, [read(0), update(5)], [read(7), update(9)], [read(8), update(7)], [update(8)])
+    assert both is None
+    twice = imbalance(tmp_path, level, [read(0), update(5)], [read(5), update(7)], [read(5), update(8)], [read(7)])
+    assert twice is not None
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_is_not_certain_may_have_left_it(level: str, tmp_path: Path) -> None:
+    transactions = [read(0), update(5)], [read(5), update(7)], [read(5), update(7)]
+    blind = [update(5)]
+    assert imbalance(tmp_path, level, *transactions, blind) is None
+    assert imbalance(tmp_path, level, *transactions, blind, unknown=1) is None
+    unfollowed = {"sql": "UPDATE c SET n = (SELECT max(n) FROM c AS d) + 1", "affected": 1}
+    assert imbalance(tmp_path, level, *transactions, [unfollowed]) is None
+    otherwise = [read(7), update(6)]
+    assert imbalance(tmp_path, level, *transactions, otherwise, unknown=1) is not None
+
+
+@pytest.mark.parametrize(("wrong", "status"), [(1_800, Status.VIOLATION), (None, Status.CORRECT)])
+def test_a_row_of_many_versions(wrong: int | None, status: Status, tmp_path: Path) -> None:
+    path = written(tmp_path / "log.jsonl", serial(3_600, 1, wrong=wrong, accounts=6))
+    log, library = opened(read_log([path]), "serializable")
+    verdict = audit(log, library, Options("serializable", timeout=120.0))
+    assert verdict.status is status, verdict.reason
+    if wrong is not None:
+        assert verdict.scope is Scope.EVERY_ORDER
+        assert verdict.explanation is not None
+        assert "changed it from" in verdict.explanation
