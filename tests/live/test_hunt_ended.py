@@ -65,7 +65,7 @@ def of(place: Path) -> list[str]:
     [
         pytest.param("postgres", signal.SIGTERM, marks=pytest.mark.slow),
         ("postgres", signal.SIGKILL),
-        ("mariadb", signal.SIGHUP),
+        pytest.param("mariadb", signal.SIGHUP, marks=pytest.mark.slow),
         pytest.param("mariadb", signal.SIGKILL, marks=pytest.mark.slow),
         ("sqlite", signal.SIGINT),
         pytest.param("sqlite", signal.SIGKILL, marks=pytest.mark.slow),

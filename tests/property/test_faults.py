@@ -105,7 +105,9 @@ def test_every_kind_has_a_place_in_every_application(application: str, tmp_path:
         assert with_fault(log, kind, Random(3)) != log, kind
 
 
-@pytest.mark.parametrize("application", SIMULATED)
+@pytest.mark.parametrize(
+    "application", [pytest.param(name, marks=[pytest.mark.slow] * (name == "queue")) for name in SIMULATED]
+)
 @pytest.mark.parametrize(
     ("seed", "transactions"), [(1, 20), *(pytest.param(seed, 40, marks=pytest.mark.slow) for seed in (1, 2))]
 )
