@@ -18,7 +18,7 @@ from troubadour.order.rows.propagation import Rows
 from troubadour.problem.problem import Problem
 
 READ, SET = "SELECT n FROM c WHERE id = 1", "UPDATE c SET n = {} WHERE id = 1"
-LEVELS = ("serializable", "snapshot", "postgres:repeatable-read")
+LEVELS = ("serializable", "strict-serializable", "postgres:repeatable-read")
 
 
 def read(value: int) -> dict[str, Any]:

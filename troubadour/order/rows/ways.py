@@ -23,6 +23,8 @@ class Ways:
         self._model = model
         self.whole = model.whole
         """Whether a transaction reads the version that its commit meets."""
+        self.brings_back = model.follows_values
+        """Whether a write that leaves a row as its snapshot has it may replace a newer version."""
 
     def of(
         self,
