@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
 
 from troubadour.isolation.times import Times, in_snapshot, precedes_in_session, sent_after
 
@@ -158,14 +159,18 @@ class Timeline:
 
     def session_floor(self, reader: Times) -> int:
         """The newest position of what the reader's session had committed before it; 0 for none."""
-        for position in reversed(self._sessions.get(reader.session or "", ())):
+        for position in reversed(self.of_session(reader.session)):
             if precedes_in_session(self.times[position - 1], reader):
                 return position
         return 0
 
+    def of_session(self, session: str | None) -> Sequence[int]:
+        """The positions of a session's transactions, in turn."""
+        return self._sessions.get(session or "", ())
+
     def session_positions(self, reader: Times) -> list[int]:
         """The positions of all that the reader's session had committed before it."""
-        placed = self._sessions.get(reader.session or "", ())
+        placed = self.of_session(reader.session)
         return [position for position in placed if precedes_in_session(self.times[position - 1], reader)]
 
     def answered_before(self, clock: str | None, sent: int) -> int:

@@ -113,23 +113,25 @@ def with_all_that_need(trace: Trace, position: int) -> frozenset[int]:
     """A position and all that cannot be seen without it. Raises TooManySets where a placement left its reads open."""
     found = {position}
     for later in range(position + 1, len(trace) + 1):
-        if _needs_one(trace, later, found):
+        if _needs_one(trace, later, found, position):
             found.add(later)
+    trace.problem.budget.note(len(trace) - position)
     return frozenset(found)
 
 
-def _needs_one(trace: Trace, position: int, hidden: Iterable[int]) -> bool:
+def _needs_one(trace: Trace, position: int, hidden: set[int] | frozenset[int], first: int) -> bool:
+    """Whether what stands at a position needs one of those hidden, the `first` of which is before it."""
     placement = trace.placements[position - 1]
     needs = placement.needs
     if needs is None:
         raise TooManySets
-    session = trace.problem.levels[placement.item].session
+    if first <= needs.floor or not needs.others.isdisjoint(hidden):
+        return True
     times = trace.timeline.times
-    return any(
-        other <= needs.floor
-        or other in needs.others
-        or (session and other < position and precedes_in_session(times[other - 1], times[position - 1]))
-        for other in hidden
+    own = times[position - 1]
+    return trace.problem.levels[placement.item].session and any(
+        other < position and precedes_in_session(times[other - 1], own)
+        for other in hidden.intersection(trace.timeline.of_session(own.session))
     )
 
 
@@ -150,8 +152,9 @@ def refused_set(trace: Trace, item: int, choices: Choices) -> Failure | None:
     if unseen_by_session(trace, item, hidden) is not None:
         return Failure(item, "visibility", "it does not see what its session committed before")
     if problem.levels[item].visible is Visible.CLOSED:
-        for position in range(min(hidden) + 1, choices.state + 1):
-            if position not in hidden and _needs_one(trace, position, [one for one in hidden if one < position]):
+        first = min(hidden)
+        for position in range(first + 1, choices.state + 1):
+            if position not in hidden and _needs_one(trace, position, hidden, first):
                 return Failure(item, "visibility", "it sees a transaction without what that one saw")
     return None
 
