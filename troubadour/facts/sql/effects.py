@@ -8,7 +8,7 @@ it may have written and cannot be told is said to be unknown. Does not know the 
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -34,7 +34,7 @@ from troubadour.execution.views.guarded import GuardedStates
 from troubadour.facts.sql.observations import Answers, may_write
 from troubadour.facts.sql.propagation import Facts
 from troubadour.isolation.levels import Conflict, Level, Scope
-from troubadour.problem.budget import AT_ONCE, MANY, OutOfUnits
+from troubadour.problem.budget import AT_ONCE, FEW, MANY, OutOfUnits
 from troubadour.problem.problem import Problem
 
 EXACT_KINDS: Final = INTEGER_KINDS | {Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.UUID}
@@ -140,6 +140,7 @@ class Accounts:
         self._problem = problem
         self._latest = latest
         self._known: dict[int, Account] = {}
+        self._untold: Counter[str] = Counter()
 
     @cached_property
     def initial(self) -> dict[Place, Row]:
@@ -213,7 +214,7 @@ class Accounts:
         for table, keys in lasting.items():
             for key in keys:
                 problem.discovery.find(table, self.places[table], key)
-        return _Alone(problem, item, self.places, lasting, latest=self._latest).account(statements)
+        return _Alone(problem, item, self.places, lasting, latest=self._latest).account(statements, self._untold)
 
     def _written(self, statements: Sequence[PreparedStatement]) -> frozenset[str]:
         return _written(statements, self._problem)
@@ -304,19 +305,23 @@ class _Alone:
         self._view.latest = latest
         self._facts = Facts()
 
-    def account(self, statements: Sequence[PreparedStatement]) -> Account:
-        """What the answers tell. Raises Unsupported."""
+    def account(self, statements: Sequence[PreparedStatement], untold: Counter[str]) -> Account:
+        """What the answers tell. `untold`: how often more statements of a text told nothing than something; some times
+        more, and they are asked no more, as that costs most where it tells least. Raises Unsupported."""
         answers = Answers(self._problem, self._lasting)
         guards: list[Guard] = []
         wild: frozenset[str] = frozenset()
         for number, statement in enumerate(statements):
             bound = None if statement.program is None else statement.program.statement
             self._view.plain_insert = isinstance(bound, Insert) and bound.conflict is None
-            try:
-                guards.extend(answers.guards(self._item, statement, self._view))
-                missed = may_write(statement) and answers.tells_nothing(self._item, statement, self._view)
-            except Unsupported:
-                missed = may_write(statement)
+            text, missed = self._problem.transaction(self._item).statements[statement.index].sql, may_write(statement)
+            if untold[text] < FEW:
+                try:
+                    guards.extend(answers.guards(self._item, statement, self._view))
+                    missed = missed and answers.tells_nothing(self._item, statement, self._view)
+                    untold[text] -= 1
+                except Unsupported:
+                    untold[text] += 1
             if missed:
                 # what comes after may meet what this wrote
                 if any(_moves_back(other) for other in statements[number:]):
