@@ -76,11 +76,6 @@ class Inferred:
     effort: list[Effort] = field(default_factory=list)
     sets: Sets = field(default_factory=list)
 
-    @property
-    def order(self) -> list[Place] | None:
-        """The likeliest order, where there is one."""
-        return self.orders[0] if self.orders else None
-
 
 def is_for(problem: Problem) -> bool:
     """Whether the engine knows how to order what the problem asks for."""

@@ -47,11 +47,6 @@ class Rows:
         """The number of the edge at each place."""
 
 
-def ascends(links: Links, rank: Ints) -> bool:
-    """Whether every edge leads from a lower to a higher rank."""
-    return bool((rank[links.source] < rank[links.target]).all())
-
-
 def in_order(links: Links, priority: Ints) -> list[int]:
     """The events in an order of the relation, of those that may be next that with the least priority first. Where the
     relation has circles, what is on or behind one is missing."""

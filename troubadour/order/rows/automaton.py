@@ -8,7 +8,9 @@ agree on orders the writers. Does not know other rows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
+from operator import and_
 
 from troubadour.isolation.times import sent_after, was_there
 from troubadour.order.graph import ones
@@ -17,14 +19,6 @@ from troubadour.order.rows.states import NoWay, RowStates, Transition, Version
 from troubadour.order.rows.ways import Ways
 from troubadour.problem.budget import Budget
 from troubadour.problem.problem import Problem
-
-
-def _between(states: Mapping[int, set[Version]], before: int, after: int) -> Iterator[tuple[int, Version]]:
-    """The states that have the writers `before` and none of those `after`."""
-    for mask, versions in states.items():
-        if not before & ~mask and not mask & after:
-            for version in versions:
-                yield mask, version
 
 
 class Automata:
@@ -44,14 +38,12 @@ class Automata:
 
     def at(self, row: RowStates, event: int, but: int = 0) -> Iterator[tuple[int, Version]]:
         """The states that a row may be in at an event, none of them after the writers `but` (bits)."""
-        assert row.states is not None
         before, after = self.sides(row, event)
-        return _between(row.states, before, after | but)
+        return row.between(before, after | but)
 
     def build(self, row: RowStates) -> bool:
         """Make a row's states anew; whether anything may have changed. Raises NoWay."""
         writers = row.writers
-        count = len(writers)
         commit, snapshot, graph = self._events.commit, self._events.snapshot, self._events.graph
         refused = sum(map(len, row.forbidden.values()))
         order = [(graph.before[commit[i]], graph.before[snapshot[i]], graph.after[snapshot[i]]) for i in writers]
@@ -71,13 +63,16 @@ class Automata:
         found: list[list[Transition]] = []
         total, limit = 0, row.limit
         known: dict[Version, list[tuple[int, list[Transition]]]] = {}
-        met = {row.initial}
+        made: dict[tuple[int, Version], list[Transition]] = {}
+        met, seen = {row.initial}, views
         newer = self._model.follows_values and None in views
-        for _ in range(count):
+        for turn, is_other in self._turns(row, required):
             # a snapshot is one of the states that were there before
             met.update(*layer.values())
-            if newer:
+            if newer or is_other:
                 known = {}
+            if newer:
+                made, seen = {}, [frozenset(met) if view is None else view for view in views]
             following: dict[int, set[Version]] = defaultdict(set)
             taken: list[Transition] = []
             for mask, versions in layer.items():
@@ -86,7 +81,11 @@ class Automata:
                 for version in versions:
                     ways_of = known.get(version)
                     if ways_of is None:
-                        ways_of = known[version] = self._from(row, version, views, frozenset(met) if newer else None)
+                        for place in turn:
+                            if (place, version) not in made:
+                                made[place, version] = list(self._ways.of(row, place, version, seen[place]))
+                        ways_of = [(place, made[place, version]) for place in sorted(turn) if made[place, version]]
+                        known[version] = ways_of
                     for place, ways in ways_of:
                         if mask >> place & 1 or required[place] & ~mask:
                             continue
@@ -112,26 +111,22 @@ class Automata:
         row.built += 1
         return True
 
-    def _from(
-        self,
-        row: RowStates,
-        version: Version,
-        views: list[frozenset[Version] | None],
-        met: frozenset[Version] | None,
-    ) -> list[tuple[int, list[Transition]]]:
-        """The writers by number that may meet a version, with what each makes of it. `met`: the versions that a
-        snapshot may have of which nothing else is known (None: nothing is known of it)."""
-        found: list[tuple[int, list[Transition]]] = []
-        for place, view in enumerate(views):
-            ways = list(self._ways.of(row, place, version, met if view is None and met is not None else view))
-            if ways:
-                found.append((place, ways))
-        return found
+    def _turns(self, row: RowStates, required: Sequence[int]) -> Iterator[tuple[Collection[int], bool]]:
+        """Which writers may be next, by how many are before, and whether these are others than at the last turn."""
+        graph, commit = self._events.graph, self._events.commit
+        turn: set[int] = set()
+        changes: dict[int, set[int]] = defaultdict(set)
+        for place, item in enumerate(row.writers):
+            changes[required[place].bit_count()].add(place)
+            changes[len(row.writers) - row.mask(graph.after[commit[item]], True).bit_count()].add(place)
+        for size in range(len(row.writers)):
+            turn ^= changes[size]
+            yield turn, bool(changes[size])
 
     def _keep(self, row: RowStates, layers: list[dict[int, set[Version]]], found: list[list[Transition]]) -> None:
         """Keep what leads to the end."""
         good = layers[-1]
-        states: dict[int, set[Version]] = {mask: set(versions) for mask, versions in good.items()}
+        sizes = [good]
         kept: list[Transition] = []
         for taken in reversed(found):
             before: dict[int, set[Version]] = defaultdict(set)
@@ -139,9 +134,9 @@ class Automata:
                 if one.new in good.get(one.before | 1 << one.writer, ()):
                     kept.append(one)
                     before[one.before].add(one.old)
-            states.update(before)
+            sizes.append(before)
             good = before
-        row.states, row.views = states, {}
+        row.states, row.views = sizes[::-1], {}
         row.by_writer = defaultdict(list)
         for one in kept:
             row.by_writer[one.writer].append(one)
@@ -156,12 +151,11 @@ class Automata:
         key = before, after | 1 << row.number[item]
         found = row.views.get(key)
         if found is None:
-            found = row.views[key] = frozenset(version for _, version in _between(row.states, *key))
+            found = row.views[key] = frozenset(version for _, version in row.between(*key))
         return found
 
     def window(self, row: RowStates, item: int, statement: int) -> Iterator[Version]:
         """The versions that a row may have had while a statement ran that writes or locks."""
-        assert row.states is not None
         key = item, statement
         bounds = row.windows.get(key)
         if bounds is None:
@@ -175,9 +169,7 @@ class Automata:
             bounds = row.windows[key] = before, after
         before, after = bounds
         after |= self.sides(row, self._events.commit[item])[1]
-        for mask, versions in row.states.items():
-            if not before & ~mask and not mask & after:
-                yield from versions
+        yield from (version for _, version in row.between(before, after))
 
     def _barred(self, row: RowStates, item: int) -> int:
         """The certain writers of the row that are not in the snapshot of another one, which may not write it then."""
@@ -212,14 +204,10 @@ class Automata:
         """Writers of which the first is before the second in all states."""
         if row.states is None:
             return
-        shared: dict[int, int] = {}
-        for mask in row.states:
-            for place in ones(mask):
-                shared[place] = shared.get(place, -1) & mask
         graph, commit = self._events.graph, self._events.commit
-        for place, others in shared.items():
+        for place, ways in row.by_writer.items():
             second = commit[row.writers[place]]
-            for other in ones(others & ~(1 << place)):
-                first = commit[row.writers[other]]
-                if not graph.precedes(first, second):
-                    yield first, second
+            # a state that has a writer has what was there when that one was next
+            shared = reduce(and_, (one.before for one in ways))
+            for other in ones(shared & ~row.mask(graph.before[second], False)):
+                yield commit[row.writers[other]], second

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
@@ -64,7 +64,7 @@ class NoWay(Exception):
 class RowStates:
     """A row at a place of a table, with its `initial` version. `writers` are the transactions that may write it, in
     turn, with their steps on it; of those that are `vague` nothing is known, those that are `optional` need not have
-    happened. `states`: by set of writers the versions; None before they are worked out. `open`: nothing is told."""
+    happened. `states`: by number and set of writers the versions; None where nothing is told."""
 
     table: str
     place: Key
@@ -74,7 +74,7 @@ class RowStates:
     vague: set[int] = field(default_factory=set)
     optional: set[int] = field(default_factory=set)
     forbidden: dict[tuple[int, int], set[Share]] = field(default_factory=lambda: defaultdict(set))
-    states: dict[int, set[Version]] | None = None
+    states: list[dict[int, set[Version]]] | None = None
     by_writer: dict[int, list[Transition]] = field(default_factory=dict)
     built: int = 0
     looked_at: object = None
@@ -102,6 +102,15 @@ class RowStates:
         self._first = [0]
         for event in self._events:
             self._first.append(self._first[-1] | 1 << event)
+
+    def between(self, before: int, after: int) -> Iterator[tuple[int, Version]]:
+        """The states that have the writers `before` and none of those `after`."""
+        assert self.states is not None
+        for size in range(len(self.writers) - after.bit_count(), before.bit_count() - 1, -1):
+            for mask, versions in self.states[size].items():
+                if not before & ~mask and not mask & after:
+                    for version in versions:
+                        yield mask, version
 
     def mask(self, events: int, late: bool) -> int:
         """The writers, as bits, whose commits are among events: mostly these are the first, or the last (`late`)."""
