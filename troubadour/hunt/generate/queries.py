@@ -292,8 +292,10 @@ def window(g: Grammar, scope: Scope) -> Piece:
         frame += g.pick((" CURRENT ROW", " UNBOUNDED FOLLOWING")) if frame else ""
         return piece(f"{g.pick(('RANK()', 'DENSE_RANK()'))} OVER (", partition, f"ORDER BY {some}{frame})")
     made: Piece | None
-    if not g.careful and g.chance(0.25, "window over a constant"):
-        made = piece(f"{g.pick(('SUM', 'AVG', 'AVG'))}(", expression(g, "int", Scope(), 1), ")", family="num")
+    if not g.careful and g.chance(0.35, "window over a constant"):
+        made = _of_one_value(g, Scope())
+    elif not g.careful and g.chance(0.15, "window over what may be NULL"):
+        made = _of_one_value(g, scope)
     else:
         made = aggregate(g, g.pick([f for f in g.families if f not in ("bool", "text")]), scope)
     text = "COUNT(*)" if made is None or "DISTINCT" in str(made) else str(made)
@@ -305,6 +307,15 @@ def window(g: Grammar, scope: Scope) -> Piece:
         order = piece(order, f" RANGE BETWEEN {g.pick(('CURRENT ROW', 'UNBOUNDED PRECEDING'))} AND ")
         order = piece(order, g.pick(("CURRENT ROW", "UNBOUNDED FOLLOWING")))
     return piece(f"{text} OVER (", partition, order, ")")
+
+
+def _of_one_value(g: Grammar, scope: Scope) -> Piece:
+    """An aggregate of a function that may give NULL; each pair of them is a construct of its own."""
+    word, called = g.pick(("SUM", "AVG", "MIN", "MAX")), g.pick(("NULLIF", "COALESCE", "ABS"))
+    g.features.append(f"{word} of {called} over a window")
+    items = [expression(g, "int", scope, 1 if scope.columns else 0)]
+    items += [] if called == "ABS" else [expression(g, "int", scope, 0)]
+    return piece(f"{word}({called}(", listed(items), "))", family="num")
 
 
 # --- set operations, WITH ---------------------------------------------------------------------------------------
