@@ -39,6 +39,7 @@ _BODY = pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _INLINE = pattern(r"\bBEGIN\b(.*)\bEND\s*;?\s*\Z", re.IGNORECASE | re.DOTALL)
+_SINGLE = pattern(r"\bFOR\s+EACH\s+ROW\b(.*)\Z", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,19 @@ def read_routines(
     if not routines and not written:
         return Routines(_closed(dict(tables), {}), {}, dict(out), {})
     # what reads bodies, a parser of its own among it, is not needed elsewhere
+    from sql_semantics.frontend.routines.own_triggers import own_trigger
     from sql_semantics.frontend.routines.procedures import read_procedures
     from sql_semantics.frontend.routines.triggers import row_trigger
 
+    rules = dialect.rules.definitions
     rest: list[str] = []
     fired: list[RowTrigger] = []
     for text in written:
         try:
-            fired.append(row_trigger(text, bodies, dialect))
+            if not rules.row_triggers:
+                raise Unsupported("triggers")
+            own = rules.trigger_bodies == "own"
+            fired.append(own_trigger(text, dialect) if own else row_trigger(text, bodies, dialect))
         except Unsupported:
             rest.append(text)
     run: dict[str, tuple[RunTrigger, ...]] = {}
@@ -219,7 +225,7 @@ def _function(text: str, bodies: Mapping[str, Sequence[str]], dialect: Dialect) 
 
 
 def _inline(text: str) -> str | None:
-    found = _INLINE.search(text)
+    found = _INLINE.search(text) or _SINGLE.search(text)
     return None if found is None else found[1]
 
 

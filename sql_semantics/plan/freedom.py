@@ -62,7 +62,22 @@ def free_errors(statement: Statement, catalog: Catalog, dialect: str) -> frozens
     if rules.evaluates_unasked is not None:
         for part in _parts(statement, catalog):
             _eagerly(part, rules, found)
+    if rules.exhausted_states and any(_draws_number(part, catalog) for part in _parts(statement, catalog)):
+        found |= rules.exhausted_states
     return frozenset(found)
+
+
+def _draws_number(statement: Statement, catalog: Catalog) -> bool:
+    """Whether a row takes the next number of a column, of which there may be none left."""
+    if not isinstance(statement, Insert):
+        return False
+    columns = catalog.tables[statement.table].columns
+    rows = [statement.from_query] if statement.query is not None else statement.rows
+    return any(
+        column.identity and any(isinstance(part, Free) for part in walk(row[place]))
+        for row in rows
+        for place, column in enumerate(columns)
+    )
 
 
 def may_fail_freely(statement: Statement, catalog: Catalog, dialect: str, sqlstate: str) -> bool:

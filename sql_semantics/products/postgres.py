@@ -181,7 +181,6 @@ POSTGRES = Rules(
         routine_languages=True,
         overloads_routines=True,
         recursive_routines=True,
-        row_triggers=True,
         trigger_bodies="functions",
         out_arguments_are_free=True,
         out_argument_error="42601",

@@ -74,8 +74,8 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
     ),
 }
 """Settings that decide how long, by which plan or how loudly, never what; of SQLite's and DuckDB's pragmas also
-queries. SQLite's triggers are not run, so that whether they fire one another in circles changes nothing: what one may
-write holds what all that it may fire may."""
+queries. SQLite's triggers are not run beside a REPLACE, nor where one may fire itself, so that it changes nothing
+whether they are recursive; of one that is not run, what it may write holds what all that it may fire may."""
 
 
 def _utc(value: str, dialect: Dialect) -> bool:

@@ -144,7 +144,9 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
             f"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE {own} AND BINARY TABLE_NAME = {_text(name)}"
         )
         schema.append(f"CREATE VIEW {_ticked(name)} AS " + text.replace(f"`{database}`.", ""))
-    for (name,) in ask("SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()"):
+    in_order = "ORDER BY EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION, ACTION_ORDER"
+    of_own = "FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()"
+    for (name,) in ask(f"SELECT TRIGGER_NAME {of_own} {in_order}"):
         schema.append(_without_definer(ask(f"SHOW CREATE TRIGGER {_ticked(name)}")[0][2]))
     listed = ask(
         "SELECT ROUTINE_NAME, ROUTINE_TYPE FROM information_schema.ROUTINES"

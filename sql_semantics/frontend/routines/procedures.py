@@ -15,6 +15,7 @@ from sql_semantics.frontend.names.scope import Context, Parameters
 from sql_semantics.frontend.names.tables import find_table
 from sql_semantics.frontend.routines.bodies import Frame, Names, bind_value, read_type, stored
 from sql_semantics.frontend.routines.headers import Header, WrittenParameter, read_header
+from sql_semantics.frontend.routines.own_triggers import own_body
 from sql_semantics.frontend.routines.plpgsql.body import Body
 from sql_semantics.frontend.routines.plpgsql.reader import bind_body
 from sql_semantics.frontend.routines.psm.reader import PsmBinder
@@ -161,10 +162,11 @@ def _run_triggers(
     dialect: Dialect,
     refuse: Callable[[str, str], None],
 ) -> None:
-    """Bind the triggers that are to be run, in the order of their names."""
+    """Bind the triggers that are to be run, in the order in which they are."""
     bodies: list[Procedure] = []
     within = replace(catalog, triggers=WithinTriggers(running))
-    for written in sorted(fired, key=lambda one: one.name):
+    by_names = dialect.rules.definitions.trigger_order == "names"
+    for written in sorted(fired, key=lambda one: one.name) if by_names else fired:
         try:
             table = find_table(written.table, catalog.tables, dialect)
             routine = Routine(signature_of(written, table), within)
@@ -198,10 +200,13 @@ def _trigger_procedure(
     frame = Frame()
     context = Context(
         routine.catalog, dialect, Parameters.none(), in_procedure=True, routines=routines, invocation=frame.invocation,
-        conflicts=True,
+        conflicts=written.language == "plpgsql",
     )  # fmt: skip
-    binder, names = trigger_body(context, frame, routine.signature, table, written.events)
-    body = bind_body(binder, written.header.body, names)
+    if written.language == "plpgsql":
+        binder, names = trigger_body(context, frame, routine.signature, table, written.events)
+        body = bind_body(binder, written.body, names)
+    else:
+        body = own_body(written, context, frame, routine.signature, table)
     parameters = tuple(item.name for item in routine.signature.parameters)
     return Procedure(written.key, parameters, tuple(frame.types), body, routine, (), frame.own)
 

@@ -16,9 +16,9 @@ from sql_semantics.frontend.names.refusals import read_trigger
 from sql_semantics.frontend.names.rows import row_type
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope, ScopeTable
 from sql_semantics.frontend.routines.bodies import Frame, Names, Record, expression_node
-from sql_semantics.frontend.routines.headers import Header, read_header
+from sql_semantics.frontend.routines.headers import read_header
 from sql_semantics.frontend.routines.plpgsql.body import Body, Versions, name_of
-from sql_semantics.frontend.routines.skeleton import Piece, tokens
+from sql_semantics.frontend.routines.skeleton import Block, Piece, tokens
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog, Table, Trigger
@@ -35,7 +35,8 @@ _ABOUT = ("tg_name", "tg_when", "tg_level", "tg_relid", "tg_relname", "tg_table_
 
 @dataclass(frozen=True, slots=True)
 class RowTrigger:
-    """A trigger that may be run: its text, its `header` the function's; `key` is what its routine is called."""
+    """A trigger that may be run: its text, the `body` of what it runs and the `language` of that; `key` is what its
+    routine is called."""
 
     text: str
     name: str
@@ -44,7 +45,8 @@ class RowTrigger:
     events: frozenset[str]
     columns: tuple[str, ...] | None
     condition: Piece | None
-    header: Header
+    language: str
+    body: Block
     construct: str
 
     @property
@@ -58,8 +60,6 @@ def row_trigger(text: str, functions: Mapping[str, Sequence[str]], dialect: Dial
     is not run."""
     trigger = read_trigger(text, dialect)
     refusal = Unsupported(trigger.construct)
-    if not dialect.rules.definitions.row_triggers:
-        raise refusal
     try:
         piece = tokens(text, "plpgsql")
     except SchemaError:
@@ -104,8 +104,9 @@ def row_trigger(text: str, functions: Mapping[str, Sequence[str]], dialect: Dial
     if not before and name < _KEYS:
         raise refusal
     return RowTrigger(
-        text, name, trigger.table, before, frozenset(trigger.events), columns, condition, header, trigger.construct
-    )
+        text, name, trigger.table, before, frozenset(trigger.events), columns, condition, header.language, header.body,
+        trigger.construct,
+    )  # fmt: skip
 
 
 def _arguments(piece: Piece) -> tuple[str, ...] | None:

@@ -121,7 +121,7 @@ def _values_rows(
             if alone and isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
                 raise Unsupported("VALUES ROW()")
             if rules.values_see_columns and any(
-                fold_column(part.this, context.dialect) not in context.variables
+                not _is_variable(part, context)
                 for part in value.find_all(exp.Column)
                 if isinstance(part.this, exp.Identifier) and part.find_ancestor(exp.Query) is None
             ):
@@ -153,6 +153,11 @@ def _with_open_identities(table: Table) -> Table:
 
 _WORDS: dict[str, tuple[str, ...]] = {"ignore": ("ignore",), "or": ("alternative",), "none": ()}
 """INSERT IGNORE, INSERT OR ..."""
+
+
+def _is_variable(node: exp.Column, context: Context) -> bool:
+    name = fold_column(node.this, context.dialect)
+    return (node.table, name) in context.qualified if node.table else name in context.variables
 
 
 def bind_insert(node: Node, context: Context, *, replace: bool = False, overriding: bool = False) -> Insert:

@@ -321,6 +321,11 @@ def triggers_of(statement: Statement, catalog: Catalog) -> list[Trigger]:
     return list(found.values())
 
 
+def changed_tables(statement: Statement, catalog: Catalog) -> frozenset[str]:
+    """The tables with rows that a statement writes itself, or by what foreign keys do about that."""
+    return frozenset(name for name, _, _ in _row_changes(statement, catalog))
+
+
 def sets_others(table: str, catalog: Catalog) -> bool:
     """Whether an update of a table may set other columns than it names, as a trigger before it may."""
     return any(trigger.before and "update" in trigger.events for trigger in catalog.triggers.get(table, ()))

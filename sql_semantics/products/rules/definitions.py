@@ -208,6 +208,9 @@ class DefinitionRules:
     row_triggers: bool
     """Whether triggers for each row are run."""
 
+    trigger_order: Literal["names", "texts", "none"]
+    """In which order several triggers of one row are run: by their names, or as they were made."""
+
     trigger_bodies: Literal["functions", "own", "unknown"]
     """Where the statements of a trigger stand from which it is told what it may write: in a function, or in its own
     text."""

@@ -112,8 +112,20 @@ class RunRules:
     """SQLSTATE of a savepoint that does not exist; empty where there are none."""
 
     # Writes.
+    exhausted_states: frozenset[str]
+    """SQLSTATEs of an INSERT that takes the next number of a column, where there is none left."""
     strict_counts: bool
     """Whether rows that an UPDATE leaves as they are are neither written nor, by default, counted (MySQL 15.2.17)."""
+    fires_at_once: bool
+    """Whether a trigger AFTER each row is run behind that row (MySQL 27.3, SQLite), not when the statement is over."""
+    actions_fire: bool
+    """Whether what a foreign key's action writes fires triggers (not in MySQL 27.3.1)."""
+    replacing_fires: bool
+    """Whether a row that REPLACE removes fires triggers as one that is deleted (in SQLite a setting decides)."""
+    triggers_spare_used_tables: bool
+    """Whether a trigger fails that writes to a table of the statement that fires it (MySQL 27.9, error 1442)."""
+    references_wait: bool
+    """Whether foreign keys are checked when the statement is over and all that triggers do is done (SQLite)."""
     counts_replaced_rows: bool
     """Whether a row that an INSERT replaces or updates counts twice, and not at all where it stays (MySQL 15.2.7.2)."""
     counts_truncated_rows: bool

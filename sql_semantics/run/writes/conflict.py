@@ -52,8 +52,10 @@ def compile_conflict(conflict: Conflict, table: Table, stored: Stored, catalog: 
         case "nothing":
             return _nothing(table.name, arbiters)
         case "replace":
-            return _replace(table.name, _in_index_order(keys, table), bool(catalog.references_to(table.name)), dialect)
-    return _update(conflict, table, _in_index_order(arbiters, table), stored, dialect)
+            deleted = any("delete" in trigger.events for trigger in catalog.triggers.get(table.name, ()))
+            removes = deleted or bool(catalog.references_to(table.name))
+            return _replace(table.name, _in_index_order(keys, table), removes, dialect)
+    return _update(conflict, table, _in_index_order(arbiters, table), stored, catalog, dialect)
 
 
 def _in_index_order(keys: Sequence[Key], table: Table) -> list[Key]:
@@ -133,7 +135,9 @@ def _too_new() -> SqlError:
     return SqlError("40001", "the row in the way is newer than the snapshot")
 
 
-def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: Stored, dialect: Dialect) -> Place:
+def _update(
+    conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: Stored, catalog: Catalog, dialect: Dialect
+) -> Place:
     for expr in (*(expr for _, expr in conflict.assignments), *(() if conflict.where is None else (conflict.where,))):
         for part in walk(expr):
             if isinstance(part, Subquery):
@@ -144,6 +148,7 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: S
     rules = dialect.rules.running
     once, of_first_key, only_changed = rules.updates_once, rules.upserts_by_first_key, rules.strict_counts
     twice = rules.counts_replaced_rows
+    fires = bool(catalog.triggers.get(name))
     # MariaDB 10.11 compares what is stored beneath the NULL as well, and may count such a row once.
     filled = [place for place, _ in conflict.assignments if table.columns[place].default is not None]
 
@@ -168,6 +173,8 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: S
             progress.affected += 1
         if not only_changed or new != old:
             progress.writer.update(name, identity, old, new, frozenset(place for place, _ in conflict.assignments))
+        elif fires:
+            progress.writer.keep(name, identity, old, frozenset(place for place, _ in conflict.assignments))
         progress.written.add(identity)
         return old, new
 
@@ -202,9 +209,9 @@ def _assignments(conflict: Conflict, table: Table, dialect: Dialect) -> Callable
     return assign
 
 
-def _replace(name: str, keys: Sequence[Key], referenced: bool, dialect: Dialect) -> Place:
+def _replace(name: str, keys: Sequence[Key], removes: bool, dialect: Dialect) -> Place:
     """MySQL counts the rows deleted too; on its last key it overwrites in place, and counts 1 where nothing changes,
-    unless foreign keys refer to the table."""
+    unless foreign keys refer to the table or triggers wait for its deletion (`removes`)."""
     twice = dialect.rules.running.counts_replaced_rows
 
     def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
@@ -212,7 +219,7 @@ def _replace(name: str, keys: Sequence[Key], referenced: bool, dialect: Dialect)
             for identity, other in list(rivals(view, name, key, row, writing=True)):
                 if not view.rechecks and not is_visible(view, name, key, identity, other):
                     raise _too_new()
-                if twice and key is keys[-1] and not referenced:
+                if twice and key is keys[-1] and not removes:
                     progress.affected += 1 if other == row else 2
                     progress.writer.update(name, identity, other, row)
                     return other, row

@@ -27,7 +27,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RowByRow:
-    """`stored` completes and tests a row that the triggers have given back; `assigned` as in `Change`."""
+    """`stored` completes and tests a row that the triggers have given back; `assigned` as in `Change`. `only_changed`:
+    a row that stays as it is is not written, and counted only where `count_matched`."""
 
     table: str
     before: Before
@@ -36,6 +37,8 @@ class RowByRow:
     project: Project
     result: Result
     assigned: frozenset[int] | None = None
+    only_changed: bool = False
+    count_matched: bool = True
 
     def write(
         self,
@@ -52,6 +55,9 @@ class RowByRow:
         writer = Writer(view, self.enforce)
         returned: list[Row] = []
         several = len(rows) > 1 and not ordered
+        kept = 0
+        if self.before.at_once and len(rows) > 1 and not self.before.commute:
+            raise Unsupported("triggers of several rows, each of which sees what those before it left")
         if several and not self.before.commute:
             view.arbitrary(ORDER)
         try:
@@ -65,6 +71,10 @@ class RowByRow:
                     writer.delete(self.table, identity, old)
                 elif old is None:
                     writer.insert(self.table, row)
+                elif self.only_changed and row == old:
+                    assert identity is not None
+                    writer.keep(self.table, identity, old, self.assigned)
+                    kept += 1
                 else:
                     writer.update(self.table, identity, old, row, self.assigned)
                 returned.append(self.project(old, row, args, frame))
@@ -78,7 +88,8 @@ class RowByRow:
         except SqlError:
             view.rollback(mark)
             raise
-        return len(returned), None, self.result(returned)
+        affected = len(returned) if self.count_matched else len(returned) - kept
+        return affected, len(returned) if self.only_changed else None, self.result(returned)
 
 
 def computed(items: Sequence[T], compute: Callable[[T], Row]) -> list[Row]:

@@ -14,6 +14,7 @@ from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Conflict, Delete, Insert, Update
+from sql_semantics.ir.walks.effects import triggers_of
 from sql_semantics.ir.walks.own_target import OWN_TARGET, computes_before
 from sql_semantics.ir.walks.traverse import can_raise, has_queries
 from sql_semantics.outcome import ResultSet
@@ -249,12 +250,16 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
     before = compile_before(statement, name, "update", catalog, dialect)
     assigned = frozenset(position for position, _ in statement.assignments)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
-    rowwise = None if before is None else RowByRow(name, before, stored_row, enforce, project, result, assigned)
-    if rowwise is not None:
-        refuse_functions(statement)
-    alone = sees_own_changes(statement, dialect)
     only_changed = dialect.rules.running.strict_counts
     count_matched = not only_changed or dialect.found_rows
+    rowwise = (
+        None if before is None
+        else RowByRow(name, before, stored_row, enforce, project, result, assigned, only_changed, count_matched)
+    )  # fmt: skip
+    if rowwise is not None:
+        refuse_functions(statement)
+    keeps = bool(triggers_of(statement, catalog))
+    alone = sees_own_changes(statement, dialect)
 
     def change(view: View, changes: list[tuple[RowId, Row, Row]]) -> Written:
         changed = 0
@@ -263,6 +268,8 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
             if not only_changed or row != old:
                 writer.update(name, identity, old, row, assigned)
                 changed += 1
+            elif keeps:
+                writer.keep(name, identity, old, assigned)
         writer.finish()
         return len(changes) if count_matched else changed, len(changes), None
 

@@ -41,7 +41,7 @@ class Definitions:
         if self._dialect in ("postgres", "duckdb") and random.random() < 0.2:
             texts.append("CREATE SEQUENCE qa START 30")
             uses.append(("sequence", self._from_sequence))
-        if self._dialect == "postgres" and len(self._tables) > 1 and random.random() < 0.25:
+        if self._dialect in ("postgres", "mysql", "sqlite") and len(self._tables) > 1 and random.random() < 0.25:
             texts += self._trigger()
         if self._dialect in ("postgres", "mysql") and random.random() < 0.25:
             text, use = self._routine()
@@ -129,6 +129,8 @@ class Definitions:
         time = random.choice(("BEFORE", "AFTER"))
         body = [f"{self._effect(other, f'{row}.k')};"]
         column = self._settable(table)
+        if self._dialect != "postgres":
+            return [self._own_trigger(f"{time} {event} ON {table.name}", row, body, column)]
         if column is not None and row == "NEW" and time == "BEFORE":
             body.insert(0, f"NEW.{column.name} := coalesce(NEW.{column.name}, 0) + 1;")
         if column is not None and random.random() < 0.4:
@@ -142,6 +144,19 @@ class Definitions:
             " END $$",
             f"CREATE TRIGGER m {time} {event} ON {table.name} FOR EACH ROW{when} EXECUTE FUNCTION fired()",
         ]
+
+    def _own_trigger(self, head: str, row: str, body: list[str], column: ColumnSpec | None) -> str:
+        """One that has its statements in its own text."""
+        random, sqlite, before = self._random, self._dialect == "sqlite", head.startswith("BEFORE")
+        if column is not None and row == "NEW" and before and not sqlite:
+            body.insert(0, f"SET NEW.{column.name} = COALESCE(NEW.{column.name}, 0) + 1;")
+        if column is not None and random.random() < 0.4:
+            condition = f"{row}.{column.name} > 5"
+            raised = random.choice(("IGNORE", "ABORT, 'no'")) if before else "ABORT, 'no'"
+            stop = f"SELECT RAISE({raised}) WHERE {condition};"
+            body.insert(0, stop if sqlite else f"IF {condition} THEN SIGNAL SQLSTATE '45000'; END IF;")
+        when = f" WHEN {row}.k > 0" if sqlite and random.random() < 0.3 else ""
+        return f"CREATE TRIGGER m {head} FOR EACH ROW{when} BEGIN {' '.join(body)} END"
 
     def _routine(self) -> tuple[str, Callable[[], Piece]]:
         random = self._random

@@ -79,7 +79,7 @@ class PsmBinder:
 
     def within(self, names: Names) -> Context:
         """The context of a statement."""
-        return replace(self.context, variables=names.variables)
+        return replace(self.context, variables=names.variables, qualified=names.qualified)
 
     # --- blocks -------------------------------------------------------------------------------------------------
 
@@ -307,6 +307,12 @@ class PsmBinder:
             raise Unsupported(f"user variable {written}" if written.startswith("@") else f"{what} {written}")
         return variable
 
+    def of_new_row(self, piece: Piece, names: Names) -> Variable | None:
+        """The field of a trigger's new row that SET names; None for anything else."""
+        if len(piece.tokens) != 3 or piece.words()[:2] != ["NEW", "."]:
+            return None
+        return names.qualified.get(("new", folded_written(piece.tokens[2][1], self.context.dialect)))
+
     def assignments(self, piece: Piece, names: Names) -> list[Statement]:
         """``SET a = x, b := y``."""
         context = self.within(names)
@@ -315,7 +321,8 @@ class PsmBinder:
             equals = part.find("=", ":=")
             if equals < 1 or equals == len(part.tokens) - 1:
                 raise SchemaError(f"SET {piece.text}")
-            variable = self.target(part.slice(0, equals), names.variables, "SET")
+            variable = self.of_new_row(part.slice(0, equals), names)
+            variable = variable or self.target(part.slice(0, equals), names.variables, "SET")
             value = part.slice(equals + 1)
             statements += late(lambda v=variable, w=value: self.set_(v, w, context))  # type: ignore[misc]
         return statements

@@ -28,13 +28,15 @@ NO_ACTIONS = frozenset({"no action", "restrict"})
 @dataclass(slots=True)
 class Change:
     """One row that a statement wrote: what it was (None: it did not exist) and what it is (None: it is gone).
-    `assigned`: the columns that an update sets, None where they are not told."""
+    `assigned`: the columns that an update sets, None where they are not told. `kept`: it is not written, since it stays
+    as it was, and fires triggers all the same."""
 
     table: str
     identity: RowId
     old: Row | None
     new: Row | None
     assigned: frozenset[int] | None = None
+    kept: bool = False
 
 
 _Children = Callable[[Sequence[tuple[RowId, Row]]], Sequence[tuple[RowId, Row]]]

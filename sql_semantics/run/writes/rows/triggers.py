@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.queries import BaseTable, Identified
 from sql_semantics.ir.schema import Catalog, Trigger
-from sql_semantics.ir.statements import Insert, Statement, Together, Write
-from sql_semantics.ir.walks.effects import reached, triggers_of, written_tables
-from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.ir.statements import Statement, Together, Write
+from sql_semantics.ir.walks.effects import triggers_of, written_tables
 from sql_semantics.records import dataclass, field
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import Predicate, compile_predicate
+from sql_semantics.run.writes.rows.intertwined import beside_references, commute, commute_at_once, refuse_at_once
 from sql_semantics.run.writes.rows.references import Change, Enforce, compile_references
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View
@@ -24,24 +23,33 @@ from sql_semantics.view import Row, RowId, View
 DEPTH = 30
 """Triggers that fire triggers beyond which they are not followed."""
 ORDER = "the order in which the triggers of several rows are run"
+IN_NO_ORDER = "several triggers of a row, which are run in no certain order"
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
     """`run`: f(view, old row, new row) -> the row that is written, or (of a deletion) the one that goes; None: nothing
-    is done. `commute` as in `_commute`."""
+    is done. `commute`: it makes no difference in which order several rows come; `at_once`: rows are written in between
+    triggers."""
 
     run: Callable[[View, Row | None, Row | None], Row | None]
     commute: bool
+    at_once: bool
 
 
 def compile_consequences(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> Enforce | None:
     """As `compile_references`, with the triggers that are run when all of that is over."""
     references = compile_references(statement, catalog, dialect)
-    fired = [trigger for trigger in triggers_of_all(statement, catalog) if not trigger.before]
+    every = triggers_of_all(statement, catalog)
+    at_once = dialect.rules.running.fires_at_once
+    if at_once:
+        refuse_at_once(statement, every, catalog, dialect)
+    fired = [trigger for trigger in every if not trigger.before]
     if not fired:
         return references
-    return _Firing(references, catalog, dialect, _commute(fired, catalog, None)).enforce
+    indifferent = commute_at_once(statement, every, catalog) if at_once else commute(fired, catalog, None)
+    waits = beside_references(statement, every, catalog, dialect)
+    return _Firing(references, catalog, dialect, indifferent, waits).enforce
 
 
 def triggers_of_all(statement: Statement, catalog: Catalog) -> list[Trigger]:
@@ -64,12 +72,19 @@ def compile_before(statement: Write, table: str, event: str, catalog: Catalog, d
     keys bring rows along that have such triggers; running it does where a trigger writes to the same table."""
     found = [trigger for trigger in triggers_of(statement, catalog) if trigger.before]
     own = [trigger for trigger in found if trigger in catalog.triggers.get(table, ()) and event in trigger.events]
+    rules = dialect.rules
     for trigger in found:
-        if trigger not in own:
+        if trigger not in own and rules.running.actions_fire:
             raise Unsupported(f"{trigger.construct}, before a foreign key's action")
     if not own:
         return None
-    runs = [(_compile(trigger, catalog, dialect), _writing(trigger, table, catalog)) for trigger in own]
+    at_once = rules.running.fires_at_once
+    every = triggers_of(statement, catalog)
+    indifferent = commute_at_once(statement, every, catalog) if at_once else commute(own, catalog, table)
+    if len(own) > 1 and not indifferent and rules.definitions.trigger_order == "none":
+        raise Unsupported(IN_NO_ORDER)
+    waits = beside_references(statement, every, catalog, dialect)
+    runs = [(_compile(trigger, catalog, dialect, waits), _writing(trigger, table, catalog)) for trigger in own]
 
     def before(view: View, old: Row | None, new: Row | None) -> Row | None:
         _refuse_inside(view, table)
@@ -83,7 +98,7 @@ def compile_before(statement: Write, table: str, event: str, catalog: Catalog, d
                 row = found
         return row
 
-    return Before(before, _commute(own, catalog, table))
+    return Before(before, indifferent, at_once)
 
 
 def _writing(trigger: Trigger, table: str, catalog: Catalog) -> str | None:
@@ -133,47 +148,39 @@ def _refuse_inside(view: View, table: str) -> None:
 _SPARED: Row = ("the condition of the trigger does not hold",)
 
 
-def _commute(fired: Sequence[Trigger], catalog: Catalog, between: str | None) -> bool:
-    """Whether it makes no difference in which order the triggers of several rows are run: they insert rows into tables
-    that they do not read, and do nothing else. `between`: the table to which a row is written after those of each."""
-    bodies = [trigger.routine.procedure.body for trigger in fired if trigger.routine.procedure is not None]
-    statements = [inner for body in bodies for inner in body]
-    statements += [inner for procedure in reached(statements, catalog) for inner in procedure.body]
-    written = written_tables(statements, catalog)
-    read = {part.name for part in walk_parts(tuple(statements)) if isinstance(part, BaseTable | Identified)}
-    conflicts = any(isinstance(part, Insert) and part.conflict is not None for part in walk_parts(tuple(statements)))
-    return (
-        not conflicts
-        and between not in read
-        and all(action == "insert" and name not in read for name, action in written)
-    )
-
-
 @dataclass(slots=True)
 class _Firing:
-    """The foreign keys and the triggers of one statement."""
+    """The foreign keys and the triggers of one statement; `waits`: these keys are checked when all is done."""
 
     references: Enforce | None
     catalog: Catalog
     dialect: Dialect
     commute: bool
+    waits: bool
     _runs: dict[str, Callable[..., Row | None]] = field(default_factory=dict)
     _depth: int = 0
 
     def enforce(self, view: View, changes: Sequence[Change]) -> Sequence[Change]:
         """See `compile_consequences`."""
+        rules = self.dialect.rules
         done = changes
-        if self.references is not None:
+        written = [change for change in changes if not change.kept]
+        if self.references is not None and written:
             try:
-                done = self.references(view, changes)
+                done = [*(change for change in changes if change.kept), *self.references(view, written)]
             except SqlError as error:
-                if len(changes) > 1:
+                if len(changes) > 1 or self.waits:
                     raise Unsupported("a foreign key that is violated beside triggers of several rows") from error
                 raise
             if len(done) > len(changes) > 1:
                 raise Unsupported("actions of foreign keys beside triggers of several rows")
-        waiting = list(self._waiting(done))
-        if not self.commute and len({id(change) for change, _ in waiting}) > 1:
+        waiting = list(self._waiting(done if rules.running.actions_fire else changes))
+        if rules.running.fires_at_once and not self.commute and waiting:
+            if len(done) > 1:
+                raise Unsupported("triggers of several rows, each of which sees what those before it left")
+            if len(waiting) > 1 and rules.definitions.trigger_order == "none":
+                raise Unsupported(IN_NO_ORDER)
+        elif not self.commute and len({id(change) for change, _ in waiting}) > 1:
             view.arbitrary(ORDER)
         if self._depth >= DEPTH:
             raise Unsupported(f"triggers that fire triggers more than {DEPTH} deep")
@@ -206,7 +213,7 @@ class _Firing:
     def _run(self, trigger: Trigger) -> Callable[..., Row | None]:
         found = self._runs.get(trigger.construct)
         if found is None:
-            found = self._runs[trigger.construct] = _compile(trigger, self.catalog, self.dialect)
+            found = self._runs[trigger.construct] = _compile(trigger, self.catalog, self.dialect, self.waits)
         return found
 
 
@@ -214,8 +221,9 @@ def _event(change: Change) -> str:
     return "insert" if change.old is None else "delete" if change.new is None else "update"
 
 
-def _compile(trigger: Trigger, catalog: Catalog, dialect: Dialect) -> Callable[..., Row | None]:
-    """f(view, event, old row, new row) -> the row that it gives back, `_SPARED` where its condition does not hold."""
+def _compile(trigger: Trigger, catalog: Catalog, dialect: Dialect, waits: bool) -> Callable[..., Row | None]:
+    """f(view, event, old row, new row) -> the row that it gives back, `_SPARED` where its condition does not hold.
+    `waits` as in `_Firing`: what fails in it may be such a key."""
     from sql_semantics.run.routines.routines import invoker  # routines hold writes
 
     dialect = dialect.in_routine()
@@ -231,7 +239,12 @@ def _compile(trigger: Trigger, catalog: Catalog, dialect: Dialect) -> Callable[.
         both = (*(old or nulls), *(new or nulls))
         if holds is not None and not holds(both, (), []):
             return _SPARED
-        found: Row | None = invoke(view, (*both, event.upper()), None)
+        try:
+            found: Row | None = invoke(view, (*both, event.upper()), None)
+        except SqlError as error:
+            if waits:
+                raise Unsupported("a trigger that fails beside foreign keys") from error
+            raise
         return found
 
     return run

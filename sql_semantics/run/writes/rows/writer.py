@@ -33,6 +33,11 @@ class Writer:
         if self._enforce is not None:
             self._changes.append(Change(table, identity, old, new, assigned))
 
+    def keep(self, table: str, identity: RowId, row: Row, assigned: frozenset[int] | None = None) -> None:
+        """Leave a row that is set to what it is; triggers alone tell it."""
+        if self._enforce is not None:
+            self._changes.append(Change(table, identity, row, row, assigned, kept=True))
+
     def delete(self, table: str, identity: RowId, old: Row) -> None:
         """Remove a row."""
         self._view.delete(table, identity)

@@ -1,0 +1,94 @@
+"""Triggers of SQLite and MariaDB beside the real ones: what they do where they are run, and what comes of the write."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.walks.effects import triggers_of
+from sql_semantics.library import SqlLibrary
+from sql_semantics.values.dialect import Dialect
+from tests.differential.beside import Beside
+from tests.differential.engines import DbApi, Engine, MariaDB
+from tests.differential.own_triggers import ROWS, OwnTriggers
+
+
+@dataclass(slots=True)
+class Tally:
+    """How it went."""
+
+    run: int = 0
+    fired: int = 0
+    errors: int = 0
+    outside: Counter[str] = field(default_factory=Counter)
+    differences: list[str] = field(default_factory=list)
+
+
+def sqlite_engine() -> Engine:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute("PRAGMA foreign_keys = ON")
+    return DbApi("sqlite", connection, sqlite3.Error)
+
+
+def run_case(engine: Engine, dialect: Dialect, seed: int, tally: Tally, statements: int = 12) -> None:
+    """One schema with triggers, and statements."""
+    generator = OwnTriggers(seed, engine.name)
+    engine.clear()
+    tables = generator.tables()
+    for text in (*tables, *ROWS):
+        assert engine.run(text).error is None
+    kept = [text for text in generator.triggers() if engine.run(text).error is None]
+    library = SqlLibrary(dialect, [*tables, *kept], [])
+    tally.run += sum(map(len, library.catalog.triggers.values()))
+    beside = Beside(engine, dialect, library.catalog)
+    beside.library = library
+    for _ in range(statements):
+        sql = generator.statement()
+        rows = {name: list(beside.view.rows(name)) for name in library.catalog.tables}
+        done = beside.step(sql)
+        if done.outside is not None:
+            tally.outside[done.outside] += 1
+            engine.run(sql)
+            beside.load()
+            continue
+        tally.errors += done.error
+        tally.fired += _fires(sql, library)
+        if done.problem is not None:
+            texts = "\n".join((*tables[1:2], *kept))
+            tally.differences.append(f"case {seed}: {sql}\n{done.problem}\n{texts}\n{rows}\n")
+            return
+
+
+def _fires(sql: str, library: SqlLibrary) -> bool:
+    try:
+        return bool(triggers_of(library.program(sql).statement, library.catalog))
+    except (SqlError, Unsupported):
+        return False
+
+
+SEEDS = [range(40), pytest.param(range(40, 3000), marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_sqlite(seeds: range) -> None:
+    tally, engine = Tally(), sqlite_engine()
+    for seed in seeds:
+        run_case(engine, Dialect("sqlite", foreign_keys=True, version=sqlite3.sqlite_version_info), seed, tally)
+    assert not tally.differences, tally.differences[0]
+    assert tally.run > len(seeds) and tally.fired > 2 * len(seeds) and tally.errors > len(seeds) / 4
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_mariadb(mariadb: Any, seeds: range) -> None:
+    connection, collation = mariadb
+    tally, engine = Tally(), MariaDB(connection, collation)
+    dialect = Dialect("mysql", collation=collation, product="mariadb", version=(10, 11))
+    for seed in seeds:
+        run_case(engine, dialect, seed, tally)
+    assert not tally.differences, tally.differences[0]
+    assert tally.run > len(seeds) / 2 and tally.fired > len(seeds) and tally.errors > len(seeds) / 4
