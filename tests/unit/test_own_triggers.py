@@ -25,7 +25,7 @@ def value(number: int) -> dict[str, Any]:
 
 def log_of(tmp_path: Path, dialect: str, trigger: str, *statements: dict[str, Any]) -> str:
     header = {
-        "format": "troubadour-log", "version": 1, "dialect": dialect, "isolation": "serializable",
+        "format": "troubadour-log", "version": 1, "dialect": dialect, "isolation": "strict-serializable",
         "schema": [*TABLES, trigger], "initial": {"t": {"rows": [[1, 10], [2, 20]]}},
     }  # fmt: skip
     entries = [

@@ -147,10 +147,11 @@ def _raised(trigger: RowTrigger, piece: Piece, context: Context) -> Statement:
     refusal = Unsupported(f"{trigger.construct}, a SELECT in it")
     if words[1:3] == ["CASE", "WHEN"] and words[-1] == "END":
         then = next((place for place, word in enumerate(words) if word == "THEN" and piece.tokens[place][4] == 1), 0)
-        if not then or len(words) != then + 8:
+        if not then:
             raise refusal
         return _branch(trigger, piece.slice(then + 1, len(words) - 1), piece.slice(3, then), context)
-    call, rest = piece.slice(1, 7), piece.slice(7)
+    end = words.index(")") + 1 if ")" in words else 0
+    call, rest = piece.slice(1, end), piece.slice(end)
     if not rest.tokens:
         return _action(trigger, call)
     if rest.words()[0] == "WHERE":
