@@ -13,9 +13,9 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.walks.effects import triggers_of
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
-from tests.differential.beside import Beside
 from tests.differential.engines import DbApi, Engine, MariaDB
 from tests.differential.own_triggers import ROWS, OwnTriggers
+from tests.differential.random_triggers import TriggeredBeside
 
 
 @dataclass(slots=True)
@@ -45,12 +45,13 @@ def run_case(engine: Engine, dialect: Dialect, seed: int, tally: Tally, statemen
     kept = [text for text in generator.triggers() if engine.run(text).error is None]
     library = SqlLibrary(dialect, [*tables, *kept], [])
     tally.run += sum(map(len, library.catalog.triggers.values()))
-    beside = Beside(engine, dialect, library.catalog)
+    beside = TriggeredBeside(engine, dialect, library.catalog)
     beside.library = library
     for _ in range(statements):
         sql = generator.statement()
         rows = {name: list(beside.view.rows(name)) for name in library.catalog.tables}
         done = beside.step(sql)
+        beside.view.choices.clear()
         if done.outside is not None:
             tally.outside[done.outside] += 1
             engine.run(sql)

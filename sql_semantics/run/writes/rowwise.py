@@ -56,7 +56,7 @@ class RowByRow:
         returned: list[Row] = []
         several = len(rows) > 1 and not ordered
         kept = 0
-        if self.before.at_once and len(rows) > 1 and not self.before.commute:
+        if len(rows) > 1 and not self.before.apart:
             raise Unsupported("triggers of several rows, each of which sees what those before it left")
         if several and not self.before.commute:
             view.arbitrary(ORDER)

@@ -31,19 +31,19 @@ def commute(fired: Sequence[Trigger], catalog: Catalog, between: str | None) -> 
     )
 
 
-def commute_at_once(statement: Statement, fired: Sequence[Trigger], catalog: Catalog) -> bool:
-    """The same of triggers each of which is run before or behind its row: nor do they read what the statement writes,
-    or write what it reads, or number what they insert."""
+def numbered(fired: Sequence[Trigger], catalog: Catalog) -> bool:
+    """Whether the triggers insert rows into tables that number them, in the order in which they come."""
+    written = {name for name, _ in written_tables(_run_by(fired, catalog), catalog)}
+    return any(column.identity for name in written for column in catalog.tables[name].columns)
+
+
+def apart(statement: Statement, fired: Sequence[Trigger], catalog: Catalog) -> bool:
+    """Whether triggers each of which is run before or behind its row might as well be run when all rows are written:
+    they do not read what the statement writes, nor write what it reads or writes."""
     statements = _run_by(fired, catalog)
     written = {name for name, _ in written_tables(statements, catalog)}
     changed = changed_tables(statement, catalog)
-    numbered = any(column.identity for name in written for column in catalog.tables[name].columns)
-    return (
-        commute(fired, catalog, None)
-        and not numbered
-        and written.isdisjoint(changed | _read([statement]))
-        and changed.isdisjoint(_read(statements))
-    )
+    return written.isdisjoint(changed | _read([statement])) and changed.isdisjoint(_read(statements))
 
 
 def refuse_at_once(statement: Statement, fired: Sequence[Trigger], catalog: Catalog, dialect: Dialect) -> None:

@@ -15,7 +15,7 @@ from sql_semantics.ir.walks.effects import triggers_of, written_tables
 from sql_semantics.records import dataclass, field
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import Predicate, compile_predicate
-from sql_semantics.run.writes.rows.intertwined import beside_references, commute, commute_at_once, refuse_at_once
+from sql_semantics.run.writes.rows.intertwined import apart, beside_references, commute, numbered, refuse_at_once
 from sql_semantics.run.writes.rows.references import Change, Enforce, compile_references
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View
@@ -29,12 +29,12 @@ IN_NO_ORDER = "several triggers of a row, which are run in no certain order"
 @dataclass(frozen=True, slots=True)
 class Before:
     """`run`: f(view, old row, new row) -> the row that is written, or (of a deletion) the one that goes; None: nothing
-    is done. `commute`: it makes no difference in which order several rows come; `at_once`: rows are written in between
-    triggers."""
+    is done. `commute`: it makes no difference in which order several rows come; `apart`: nor that rows are written in
+    between triggers."""
 
     run: Callable[[View, Row | None, Row | None], Row | None]
     commute: bool
-    at_once: bool
+    apart: bool
 
 
 def compile_consequences(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> Enforce | None:
@@ -47,9 +47,10 @@ def compile_consequences(statement: Write | Together, catalog: Catalog, dialect:
     fired = [trigger for trigger in every if not trigger.before]
     if not fired:
         return references
-    indifferent = commute_at_once(statement, every, catalog) if at_once else commute(fired, catalog, None)
+    separate = not at_once or apart(statement, every, catalog)
+    indifferent = commute(fired, catalog, None) and not (at_once and numbered(every, catalog))
     waits = beside_references(statement, every, catalog, dialect)
-    return _Firing(references, catalog, dialect, indifferent, waits).enforce
+    return _Firing(references, catalog, dialect, indifferent and separate, separate, waits).enforce
 
 
 def triggers_of_all(statement: Statement, catalog: Catalog) -> list[Trigger]:
@@ -80,7 +81,9 @@ def compile_before(statement: Write, table: str, event: str, catalog: Catalog, d
         return None
     at_once = rules.running.fires_at_once
     every = triggers_of(statement, catalog)
-    indifferent = commute_at_once(statement, every, catalog) if at_once else commute(own, catalog, table)
+    separate = not at_once or apart(statement, every, catalog)
+    between = None if at_once else table
+    indifferent = separate and commute(own, catalog, between) and not (at_once and numbered(every, catalog))
     if len(own) > 1 and not indifferent and rules.definitions.trigger_order == "none":
         raise Unsupported(IN_NO_ORDER)
     waits = beside_references(statement, every, catalog, dialect)
@@ -98,7 +101,7 @@ def compile_before(statement: Write, table: str, event: str, catalog: Catalog, d
                 row = found
         return row
 
-    return Before(before, indifferent, at_once)
+    return Before(before, indifferent, separate)
 
 
 def _writing(trigger: Trigger, table: str, catalog: Catalog) -> str | None:
@@ -150,12 +153,14 @@ _SPARED: Row = ("the condition of the trigger does not hold",)
 
 @dataclass(slots=True)
 class _Firing:
-    """The foreign keys and the triggers of one statement; `waits`: these keys are checked when all is done."""
+    """The foreign keys and the triggers of one statement; `waits`: these keys are checked when all is done. `commute`
+    and `apart` as in `Before`."""
 
     references: Enforce | None
     catalog: Catalog
     dialect: Dialect
     commute: bool
+    apart: bool
     waits: bool
     _runs: dict[str, Callable[..., Row | None]] = field(default_factory=dict)
     _depth: int = 0
@@ -175,12 +180,12 @@ class _Firing:
             if len(done) > len(changes) > 1:
                 raise Unsupported("actions of foreign keys beside triggers of several rows")
         waiting = list(self._waiting(done if rules.running.actions_fire else changes))
-        if rules.running.fires_at_once and not self.commute and waiting:
-            if len(done) > 1:
-                raise Unsupported("triggers of several rows, each of which sees what those before it left")
-            if len(waiting) > 1 and rules.definitions.trigger_order == "none":
-                raise Unsupported(IN_NO_ORDER)
-        elif not self.commute and len({id(change) for change, _ in waiting}) > 1:
+        rows = len({id(change) for change, _ in waiting})
+        if waiting and not self.apart and len(done) > 1:
+            raise Unsupported("triggers of several rows, each of which sees what those before it left")
+        if not self.commute and rows < len(waiting) and rules.definitions.trigger_order == "none":
+            raise Unsupported(IN_NO_ORDER)
+        if not self.commute and rows > 1:
             view.arbitrary(ORDER)
         if self._depth >= DEPTH:
             raise Unsupported(f"triggers that fire triggers more than {DEPTH} deep")
