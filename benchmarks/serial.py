@@ -102,6 +102,22 @@ def shuffled_counts(count: int, seed: int, *, wrong: bool = False) -> Iterator[L
     yield from _shuffled(made, random, count + 1 if wrong else None)
 
 
+def shuffled_rows(count: int, seed: int, *, wrong: bool = False) -> Iterator[Line]:
+    """Rows inserted one by one, told by how many there are before or after; shuffled, no times."""
+    random = Random(seed)
+    yield header("CREATE TABLE payments (id INT PRIMARY KEY, amount INT NOT NULL)", [[0, 5]], "payments")
+    made: list[Line] = []
+    for number in range(1, count + 1):
+        insert = {"sql": "INSERT INTO payments VALUES ($1, $2)", "params": [number, number % 3], "affected": 1}
+        statements = [insert]
+        if random.random() < 0.3:
+            statements.insert(0, _read("SELECT COUNT(*) FROM payments", [], "count", number))
+        if random.random() < 0.2:
+            statements.append(_read("SELECT COUNT(*) FROM payments", [], "count", number + 1))
+        made.append({"id": f"t{number}", "status": "committed", "statements": statements})
+    yield from _shuffled(made, random, 4 * count if wrong else None)
+
+
 def _shuffled(made: list[Line], random: Random, wrong: int | None) -> list[Line]:
     """The transactions in a random order; one read shows what is `wrong`, if that is given."""
     if wrong is not None:
@@ -195,6 +211,7 @@ def main(
             print(wrong.row(f"serial, one value wrong, {level}", size, f"{wrong.cpu / right.cpu:.2f}"), flush=True)
     kinds = [("values", shuffled_values, size) for size in shuffled]
     kinds += [("counts", shuffled_counts, size) for size in shuffled[-1:]]
+    kinds += [("rows", shuffled_rows, size) for size in shuffled[-1:]]
     for name, make, size in kinds:
         for fault in (False, True):
             for seed in range(seeds):

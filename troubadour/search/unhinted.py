@@ -9,8 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sql_semantics.records import dataclass
 from troubadour.execution.free.choices import Choices
+from troubadour.facts.sql.totals import asks_totals
+from troubadour.facts.sql.view_accounts import accounts_for
 from troubadour.isolation.levels import Scope
-from troubadour.order.engine import Steps, infer, is_for
+from troubadour.order.counted_order import ordered_by_counts
+from troubadour.order.engine import Steps, certain_of, infer, is_for
 from troubadour.problem.budget import A_MINUTE, AT_ONCE, BRIEFLY, EACH, MANY, MOST, SEVERAL, SMALL, SOME
 from troubadour.problem.problem import Problem
 from troubadour.search.along import place_along, place_guided, place_seeing
@@ -68,7 +71,7 @@ class Unhinted:
         if len(problem.judged) + len(problem.unknown) <= SMALL:
             # every order of these is tried, which tells more of a failure
             return None
-        found = self._nearly(mended) or self.along_sessions(BRIEF)
+        found = self._nearly(mended) or self._by_counts() or self.along_sessions(BRIEF)
         if found is not None:
             return found
         if self.keys_tell():
@@ -145,6 +148,23 @@ class Unhinted:
             found = self._inferred()
             tally.helped += found is not None
         return found
+
+    def _by_counts(self) -> Found | None:
+        """In an order in which each was told how much had been added then, where totals were told."""
+        problem = self._problem
+        if not is_for(problem) or problem.leaves_readings_open or not asks_totals(problem):
+            return None
+
+        def ordered() -> list[int] | None:
+            accounts = accounts_for(problem, problem.levels[problem.committed[0]])
+            known = certain_of(problem, self._steps, accounts).known
+            return None if known is None else ordered_by_counts(problem, known, accounts)
+
+        with problem.budget.step("order of counts") as tally:
+            order = problem.budget.tried(BRIEFLY + EACH * len(problem.committed), ordered)
+            explained = order is not None and self._explained(order, 0) == len(problem.judged)
+            tally.helped += explained
+        return self._all_placed() if explained else None
 
     def _nearly(self, mended: Mended) -> Found | None:
         """In the order of the file, if that is wrong in a few places, first as if all read the newest state."""
