@@ -71,6 +71,21 @@ def test_what_is_not_certain_may_have_left_it(level: str, tmp_path: Path) -> Non
     assert imbalance(tmp_path, level, *transactions, otherwise, unknown=1) is not None
 
 
+@pytest.mark.parametrize("level", ["postgres:read-committed", "mysql:read-committed"])
+def test_what_is_excluded_for_one_writer_is_not_for_another(level: str, tmp_path: Path) -> None:
+    """Two send the same and are answered alike, but by what they met the one changed one row, the other another."""
+    both = {"sql": "UPDATE c SET n = 1 WHERE id BETWEEN 1 AND 2 AND n = 0", "affected": 1}
+    back = {"sql": "UPDATE c SET n = 0 WHERE id = 2", "affected": 1}
+    first = header("CREATE TABLE c (id INT PRIMARY KEY, n INT)", [[1, 0], [2, 1]], "c")
+    lines = [{**first, "dialect": level.partition(":")[0]}]
+    for number, statement in enumerate((both, back, both)):
+        times = {"invoked": 10 * number, "returned": 10 * number + 5}
+        lines.append({"id": number, "status": "committed", "statements": [statement], **times})
+    log, library = opened(read_log([written(tmp_path / "log.jsonl", iter(lines))]), level)
+    derived = Rows(Problem(log, library, known_rows(log, library), isolation=level)).derive()
+    assert derived is not None and derived.conflict is None
+
+
 @pytest.mark.parametrize(("wrong", "status"), [(1_800, Status.VIOLATION), (None, Status.CORRECT)])
 def test_a_row_of_many_versions(wrong: int | None, status: Status, tmp_path: Path) -> None:
     path = written(tmp_path / "log.jsonl", serial(3_600, 1, wrong=wrong, accounts=6))

@@ -72,7 +72,8 @@ class _Row:
             if item not in row.vague:
                 steps = row.steps[item]
                 same = [(step.statement, step.shape, step.idle, step.alone, step.told.same) for step in steps]
-                kinds[item in row.optional, tuple(same)].places.append(place)
+                gone = [frozenset(row.forbidden.get((item, step.statement), ())) for step in steps]
+                kinds[item in row.optional, tuple(same), tuple(gone)].places.append(place)
         self._kinds = list(kinds.values())
         self._by_first: dict[int, tuple[Step, dict[object, list[_Kind]]]] = {}
         """By what their first steps ask, those that were shown one row then, by that."""
@@ -96,8 +97,7 @@ class _Row:
         """Find what all kinds may make of all versions that there may be; False where they are too many."""
         row = self._row
         found: set[Version] = {row.initial} if not row.vague else {row.initial, Vague.VERSION}
-        open_ = list(found)
-        asked = 0
+        open_, asked = list(found), 0
         while open_:
             version = open_.pop()
             for kind in self._meeting(version):
