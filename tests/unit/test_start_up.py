@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
+from benchmarks.serial import serial, written
 from troubadour.cli.main import cli
 
 AT_HELP = {
@@ -59,12 +60,12 @@ HEADER = {
 }
 
 
-def imported(*arguments: str) -> set[str]:
-    """The modules that a command leaves imported."""
+def imported(*arguments: str, ends: int = 0) -> set[str]:
+    """The modules that a command leaves imported, which exits with the status `ends`."""
     program = (
         "import sys\nfrom troubadour.cli.main import main\n"
         "try:\n    main(sys.argv[1:])\nexcept SystemExit as ended:\n"
-        "    assert ended.code == 0, ended.code\n"
+        f"    assert ended.code == {ends}, ended.code\n"
         "    print('modules', *sys.modules)\n"
     )
     run = [sys.executable, "-c", program, *arguments]
@@ -119,3 +120,10 @@ def test_the_list_says_of_each_command_what_it_says_itself() -> None:
         told = line.split(maxsplit=1)[1]
         assert command.get_short_help_str(1000).startswith(told.removesuffix("..."))
         assert told.endswith("...") or told == command.get_short_help_str(1000)
+
+
+def test_what_is_decided_without_the_solver_does_not_import_it(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", serial(50, 1, wrong=25))
+    modules = imported("audit", str(log), "--isolation", "serializable", ends=1)
+    assert "troubadour.search.scheduler" in modules
+    assert "z3" not in modules
