@@ -8,9 +8,13 @@ import sqlite3
 from collections import Counter
 from typing import Any
 
+import pytest
+
+from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.walks.own_target import OWN_TARGET
+from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from tests.differential.beside import Beside
 from tests.differential.engines import DbApi, MariaDB
@@ -22,6 +26,12 @@ STATEMENTS = (
     "UPDATE t SET b = 0 WHERE EXISTS (SELECT 1 FROM t WHERE b = {n})",
     "UPDATE t SET b = b + 1 WHERE b IN (SELECT c FROM t WHERE c > {n})",
     "UPDATE t SET c = b WHERE b NOT IN (SELECT c FROM t WHERE c IS NOT NULL)",
+    "UPDATE t SET b = {n}, c = b WHERE a > {n}",
+    "UPDATE t SET b = {n}, c = b WHERE a IN (SELECT x.a FROM t AS x WHERE x.b > {n})",
+    "UPDATE t SET c = (SELECT MAX(b) FROM t), b = c",
+    "UPDATE t SET b = (1 >= ANY (SELECT 1 FROM t AS x CROSS JOIN t AS y)), c = b",
+    "UPDATE t SET b = {n}, c = b WHERE a IN (SELECT x.a FROM t AS x) ORDER BY a LIMIT 2",
+    "UPDATE t SET c = c + 1, b = (SELECT MAX(x.c) FROM t AS x WHERE x.a <> t.c)",
     "DELETE FROM t WHERE b = (SELECT MAX(b) FROM t)",
     "DELETE FROM t WHERE c IN (SELECT b FROM t WHERE a = {n})",
     "DELETE FROM t WHERE b < (SELECT COUNT(*) FROM t) - {n}",
@@ -48,6 +58,15 @@ def test_a_subquery_sees_the_rows_as_they_were(mariadb: Any) -> None:
             assert done.outside is None, (sql, done.outside)
             compared += 1
     assert compared == 150
+
+
+@pytest.mark.parametrize("query", ["SELECT a FROM t", "SELECT DISTINCT a FROM t LIMIT 5"])
+def test_whether_a_query_in_from_is_merged_is_not_told(query: str) -> None:
+    dialect = Dialect("mysql", product="mariadb", version=(10, 11))
+    library = SqlLibrary(dialect, [TABLE])
+    with pytest.raises(Unsupported):
+        library.program(f"UPDATE t SET b = 9, c = b WHERE a IN (SELECT d.a FROM ({query}) AS d)")
+    library.program(f"UPDATE t SET b = 9 WHERE a IN (SELECT d.a FROM ({query}) AS d)")
 
 
 SQLITE = "CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c INTEGER)"

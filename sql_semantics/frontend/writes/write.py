@@ -6,7 +6,7 @@ What is stored is converted to the column's exact type here (`Cast` with `assign
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -34,10 +34,11 @@ from sql_semantics.frontend.writes.listed import bind_listed
 from sql_semantics.frontend.writes.unmodelled import stored_value
 from sql_semantics.frontend.writes.views import WriteTarget, write_target
 from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Variable
-from sql_semantics.ir.queries import OrderKey, OutputColumn
+from sql_semantics.ir.queries import BaseTable, CommonTable, Derived, OrderKey, OutputColumn
 from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Truncate, Update
-from sql_semantics.ir.walks.traverse import can_raise, has_queries
+from sql_semantics.ir.walks.traverse import can_raise, fields_of, has_queries
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS
 
 
@@ -235,10 +236,29 @@ def bind_update(node: Node, context: Context) -> Update | JoinedWrite:
     binder = Binder(context, scope, "UPDATE")
     assignments = bind_assignments(node.expressions, table, target.alias, binder)
     order, limit = _picked(node, scope, context)
-    return Update(
-        table.name, assignments, target.narrowed(_where(node, scope, context)), _returning(node, target, context),
-        rules.assigns_in_sequence, order, limit,
-    )  # fmt: skip
+    where = target.narrowed(_where(node, scope, context))
+    sequential = rules.assigns_in_sequence and not _reads_itself(table, assignments, where, context.dialect)
+    return Update(table.name, assignments, where, _returning(node, target, context), sequential, order, limit)
+
+
+def _reads_itself(table: Table, assignments: Sequence[tuple[int, Expr]], where: Expr | None, dialect: Dialect) -> bool:
+    """Whether subqueries look at the table that is updated. MariaDB runs such an UPDATE as one of several tables, whose
+    values are all of the old row; a query in FROM that it does not merge is none of them. Raises Unsupported where that
+    is not told."""
+    met = set(_met((tuple(expr for _, expr in assignments), where), table.name)) if len(assignments) > 1 else set()
+    if met == {True}:
+        raise Unsupported(f"a subquery on the table that is written to in {dialect.name}")
+    return bool(met)
+
+
+def _met(node: object, table: str) -> Iterator[bool]:
+    """For each place where a node looks at a table whether that is in a query in FROM."""
+    if isinstance(node, BaseTable) and node.name == table:
+        yield False
+    within = isinstance(node, Derived | CommonTable)
+    for part in fields_of(node):
+        for found in _met(part, table):
+            yield found or within
 
 
 def bind_delete(node: Node, context: Context) -> Delete | JoinedWrite:
