@@ -220,6 +220,10 @@ def _parts(
     """Its parts; none where it is not row-local."""
     if draws(statement, catalog) or reached([statement], catalog) or fired_by(statement, catalog):
         return ()
+    match statement:
+        case Insert(table=table, conflict=Conflict(action="replace")) if catalog.references_to(table):
+            # rows are deleted and inserted then, and counted otherwise than where they are overwritten
+            return ()
     # references are of other rows: that they hold is no matter of this one
     alone = catalog.without_references()
     if isinstance(statement, Insert) and isinstance(statement.query, Select) and statement.query.sources:

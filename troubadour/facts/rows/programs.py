@@ -116,6 +116,7 @@ class RowPrograms:
         self.tables: Tables = tables_of(problem, mixed=mixed)
         self._known: dict[int, RowProgram] = {}
         self._effects: dict[tuple[int, Row | None], Effect | Untold] = {}
+        self._met: dict[tuple[str, Row], Row] = {}
         self._shapes: dict[tuple[Part, object], int] = {}
         self._cascades: dict[object, tuple[Part, int]] = {}
         self.statements = self.local = 0
@@ -127,7 +128,7 @@ class RowPrograms:
         for table in self.tables.keys:
             for row in self.problem.initial.get(table, ()):
                 place = None if row is None else self.tables.place_of(table, row)
-                if place is None or row is None or (table, place) in found:
+                if place is None or row is None or (table, place) in found or self._is_another(table, row):
                     raise Unsupported("initial rows that are not told apart")
                 found[table, place] = row
         return found
@@ -145,8 +146,15 @@ class RowPrograms:
         found = self._effects.get(key)
         if found is None:
             self.problem.budget.note(STATEMENT)
-            found = self._effects[key] = effect_of(step.part, step.arguments, row)
+            found = effect_of(step.part, step.arguments, row)
+            if isinstance(found, Effect) and found.after is not None and self._is_another(step.part.table, found.after):
+                found = Untold.ANYTHING
+            self._effects[key] = found
         return found
+
+    def _is_another(self, table: str, row: Row) -> bool:
+        """Whether a row equals another that was met, and may be read otherwise: 1.00 and 1.0. One alone is followed."""
+        return repr(self._met.setdefault((table, row), row)) != repr(row)
 
     def can_see(self, query: WholeQuery, table: str, row: Row) -> bool:
         """Whether a query may see a row; one that it cannot see might as well not be there."""
@@ -319,8 +327,8 @@ class RowPrograms:
     def _shape(self, part: Part, arguments: Arguments) -> int:
         """A number for a part with its arguments, the same for equal ones."""
         named = sorted(arguments.items()) if isinstance(arguments, Mapping) else enumerate(arguments)
-        typed = tuple([(name, type(value), value) for name, value in named])
-        return self._shapes.setdefault((part, typed), len(self._shapes))
+        exact = tuple([(name, repr(value)) for name, value in named])
+        return self._shapes.setdefault((part, exact), len(self._shapes))
 
 
 def _has_run(statement: PreparedStatement) -> bool:
