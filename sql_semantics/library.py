@@ -110,6 +110,7 @@ _PLAIN = pattern(r"\s*CREATE\s+(UNIQUE\s+)?(TABLE|INDEX)\b(?!.*(DEFAULT|CHECK|GE
 """Definitions without an expression."""
 
 
+_FAIL = pattern(r"\bFAIL\b", re.IGNORECASE)
 _TRIGGER = pattern(r"\s*CREATE\s+(OR\s+REPLACE\s+)?(CONSTRAINT\s+)?TRIGGER\b", re.I)
 
 
@@ -156,6 +157,7 @@ class SqlLibrary:
         texts = [text for text in (*schema, *procedures) if not _PLAIN.match(text)]
         self._deciding = [(setting, any(map(setting.decides.search, texts))) for setting in self.unsettled]
         """Settings that are not modelled, and whether some definition hangs on each."""
+        self._fails = any(map(_FAIL.search, (*schema, *beside, *(change.text for change in changes))))
         self._unknown = dict(unknown or {})
         self.standing = standing
         self._nothing: Program | None = None
@@ -297,6 +299,10 @@ class SqlLibrary:
         found = reach_of(sql, names, self.dialect).renamed({name: table.name for name, table in names.tables.items()})
         change = names.changes.get(sql.strip())
         return found | changes_of(change, self.catalog) if isinstance(change, ChangeTables) else found
+
+    def fails_halfway(self, sql: str) -> bool:
+        """Whether a statement that fails may keep what it did before, by itself or in what it fires."""
+        return self.dialect.rules.running.fail_keeps and (self._fails or _FAIL.search(sql) is not None)
 
     def scope_of(self, table: str) -> int | None:
         """A scope in which a table is called by its own name; None for none."""

@@ -647,6 +647,7 @@ RUNNING = RunRules(
     failure_ends="statement",
     calls_are_transactions=False,
     undoes_statements=True,
+    fail_keeps=False,
     undoing_classes=frozenset({"40", "53", "58"}),
     untold_states=frozenset({"2200H", "22021", "22P05", "25001", "25006", "42501"}),
     text_mistakes=frozenset({"22", "42"}),

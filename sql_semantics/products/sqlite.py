@@ -193,6 +193,7 @@ SQLITE = Rules(
         looks_up_set_references=True,
         overlooks_references=True,
         counts_dangling=True,
+        fail_keeps=True,
         untold_states=frozenset(),
         errors_are_known=False,
         aborts_return_numbers=True,

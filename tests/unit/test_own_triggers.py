@@ -24,9 +24,13 @@ def value(number: int) -> dict[str, Any]:
 
 
 def log_of(tmp_path: Path, dialect: str, trigger: str, *statements: dict[str, Any]) -> str:
+    tables, initial = TABLES, {"t": {"rows": [[1, 10], [2, 20]]}}
+    if dialect == "mysql":
+        tables = [*TABLES, "CREATE TABLE n (k INTEGER PRIMARY KEY AUTO_INCREMENT, w VARCHAR(5) NOT NULL)"]
+        initial |= {"n": {"rows": [[1, "a"]]}}
     header = {
         "format": "troubadour-log", "version": 1, "dialect": dialect, "isolation": "strict-serializable",
-        "schema": [*TABLES, trigger], "initial": {"t": {"rows": [[1, 10], [2, 20]]}},
+        "schema": [*tables, trigger], "initial": initial,
     }  # fmt: skip
     entries = [
         {"id": f"t{n}", "status": "committed" if "error" not in one else "aborted", "invoked": 10 * n,
@@ -55,6 +59,18 @@ RAISED = "CREATE TRIGGER x BEFORE UPDATE OF v ON t WHEN NEW.v > 10 BEGIN SELECT 
 SIGNAL = "CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW IF NEW.v > 10 THEN SIGNAL SQLSTATE '45000'; END IF"
 FAILED = {"sql": "UPDATE t SET v = v + 1 WHERE k = 1"}
 READ = "CREATE TRIGGER x AFTER UPDATE ON t FOR EACH ROW INSERT INTO seen SELECT k FROM t"
+COMPOUND = "CREATE TRIGGER x BEFORE UPDATE ON t BEGIN SELECT RAISE(ABORT, 'no') FROM t WHERE 0 UNION SELECT 1; END"
+STOPPED = "CREATE TRIGGER x {} UPDATE ON t WHEN NEW.k = 2 BEGIN SELECT RAISE(FAIL, 'no'); END"
+WITHIN = "CREATE TRIGGER x AFTER UPDATE ON t BEGIN INSERT OR FAIL INTO t VALUES (NEW.k, 1); END"
+STOPS = {"sql": "UPDATE t SET v = v + 1", "error": {"sqlstate": "23000"}}
+NUMBERED = "CREATE TRIGGER x BEFORE INSERT ON n FOR EACH ROW SET NEW.k = {}"
+GIVEN = "CREATE TRIGGER x BEFORE INSERT ON n FOR EACH ROW SET NEW.w = 'x'"
+INSERTED = {"sql": "INSERT INTO n VALUES (5, 'y')", "affected": 1}
+HANDLED = (
+    "CREATE TRIGGER x AFTER UPDATE ON t FOR EACH ROW BEGIN DECLARE EXIT HANDLER FOR 1062 INSERT INTO seen VALUES (0); "
+    "INSERT INTO n VALUES (3, 'a'), (1, 'b'); END"
+)
+NEXT = {"sql": "SELECT k FROM n", "result": {"columns": ["k"], "rows": [[1], [3]]}}
 DELAYED = "CREATE TRIGGER x AFTER UPDATE ON t BEGIN SELECT count(*) FROM t; INSERT INTO seen VALUES (1); END"
 
 
@@ -73,6 +89,16 @@ DELAYED = "CREATE TRIGGER x AFTER UPDATE ON t BEGIN SELECT count(*) FROM t; INSE
         ("sqlite", RAISED.format("IGNORE"), ({**WRITE, "affected": 0}, value(10)), 0),
         ("sqlite", RAISED.format("IGNORE"), (WRITE,), 1),
         ("sqlite", RAISED.format("ROLLBACK, 'no'"), (WRITE,), 3),
+        ("sqlite", COMPOUND, (WRITE,), 3),
+        ("sqlite", STOPPED.format("BEFORE"), (STOPS, value(11)), 3),
+        ("sqlite", STOPPED.format("AFTER"), (STOPS, value(11)), 3),
+        ("sqlite", WITHIN, (STOPS, value(11)), 3),
+        ("mysql", NUMBERED.format("NULL"), (INSERTED, NEXT), 3),
+        ("mysql", NUMBERED.format("0"), (INSERTED, NEXT), 3),
+        ("mysql", NUMBERED.format("3"), (INSERTED, NEXT), 0),
+        ("mysql", NUMBERED.format("4"), (INSERTED, NEXT), 1),
+        ("mysql", GIVEN, ({"sql": "INSERT INTO n (k) VALUES (3)", "affected": 1}, NEXT), 3),
+        ("mysql", HANDLED, (WRITE, NEXT), 3),
         ("sqlite", DELAYED, (WRITE, seen(1)), 3),
         ("sqlite", DELAYED, (WRITE, value(12)), 1),
     ],
@@ -82,3 +108,19 @@ def test_what_is_run_and_what_is_not(
 ) -> None:
     ended = run("audit", "--format", "json", log_of(tmp_path, dialect, trigger, *statements))
     assert ended.status == status, ended.json
+
+
+def test_fail_keeps_what_a_statement_has_done(run: Any, tmp_path: Path) -> None:
+    stops = {"sql": "INSERT OR FAIL INTO t VALUES (7, 1), (1, 1)", "error": {"sqlstate": "23000"}}
+    read = {"sql": "SELECT k FROM t", "result": {"columns": ["k"], "rows": [[1], [2], [7]]}}
+    path = log_of(tmp_path, "sqlite", AFTER, stops, read)
+    ended = run("audit", "--format", "json", path)
+    assert ended.status == 3, ended.json
+
+
+@pytest.mark.parametrize("rule", ["IGNORE", "REPLACE", "FAIL"])
+def test_a_unique_that_decides_what_becomes_of_a_row(run: Any, tmp_path: Path, rule: str) -> None:
+    unique = f"CREATE TABLE z (k INTEGER PRIMARY KEY, v INTEGER, UNIQUE (v) ON CONFLICT {rule})"
+    skipped = {"sql": "INSERT INTO z VALUES (1, 1), (2, 1)", "affected": 1}
+    ended = run("audit", "--format", "json", log_of(tmp_path, "sqlite", unique, skipped))
+    assert ended.status == 3, ended.json

@@ -321,9 +321,12 @@ class _Reduction:
             (table,) = tables
         gap = Gap(construct, table)
         self.gaps[place, index] = gap
-        if statement.error is not None and not may_fail_halfway(statement, self.library.dialect.rules.running):
+        if statement.error is not None and not may_fail_halfway(statement, self.library):
             ends = reach.ends and self.library.dialect.rules.running.definitions_commit
             reach = Reach(ends=ends)
+        elif statement.error is not None and len(self.statements[place]) == 1:
+            # outside a transaction what FAIL keeps is committed
+            reach = replace(reach, ends=reach.ends or self.library.fails_halfway(statement.sql))
         self._spread(place, index, reach, gap)
 
     def _reach(self, statement: Statement, facts: Facts) -> Reach:

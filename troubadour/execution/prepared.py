@@ -280,7 +280,7 @@ def prepare_statement(
             _check_schema(error, transaction, index, library)
         return _unbound(statement, index, error)
     except Unsupported as error:
-        if statement.error is not None and not may_fail_halfway(statement, library.dialect.rules.running):
+        if statement.error is not None and not may_fail_halfway(statement, library):
             return _unbound(statement, index, error)
         raise UnsupportedStatement(error.construct, transaction.id, index) from error
     except RecursionError as error:
@@ -336,9 +336,12 @@ def is_alone(transaction: Transaction) -> bool:
     return lone and transaction.begin is None and transaction.end is None
 
 
-def may_fail_halfway(statement: Statement, rules: RunRules) -> bool:
+def may_fail_halfway(statement: Statement, library: SqlLibrary) -> bool:
     """Whether what failed may have written before: a routine or a block with transactions of its own, or in products
-    that undo single statements only."""
+    that undo single statements only; what SQLite's FAIL stops, in the statement or in triggers and constraints."""
+    if library.fails_halfway(statement.sql):
+        return True
+    rules = library.dialect.rules.running
     said = _REMARKS.sub("", statement.sql, count=1).split(None, 1)
     first = said[0].upper() if said else ""
     return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (rules.loads_in_parts and first == "LOAD")

@@ -563,6 +563,8 @@ def add_constraint(definition: Definition, node: Node, name: str | None) -> None
             raise Unsupported("a named PRIMARY KEY")
         definition.key_nodes.append((name or f"{definition.name}_pkey", list(node.expressions), True, False))
     elif isinstance(node, exp.UniqueColumnConstraint):
+        if node.args.get("on_conflict"):
+            raise Unreadable("ON CONFLICT in UNIQUE")  # decides what becomes of the row, not only whether it may be
         nulls_equal = _nulls_equal(node, dialect)
         columns = node.this
         if not isinstance(columns, exp.Schema):

@@ -31,6 +31,7 @@ from sql_semantics.values.identifiers import folded_written
 
 _RAISED = "23000"
 """What clients make of SQLITE_CONSTRAINT_TRIGGER."""
+_COMPOUND = frozenset({"UNION", "INTERSECT", "EXCEPT"})
 _EACH_ROW = ["FOR", "EACH", "ROW"]
 _ROWS = pattern(r"\b(?:OLD|NEW)\b", re.IGNORECASE)
 
@@ -150,6 +151,8 @@ def _raised(trigger: RowTrigger, piece: Piece, context: Context) -> Statement:
         if not then:
             raise refusal
         return _branch(trigger, piece.slice(then + 1, len(words) - 1), piece.slice(3, then), context)
+    if not _COMPOUND.isdisjoint(words):
+        raise refusal
     end = words.index(")") + 1 if ")" in words else 0
     call, rest = piece.slice(1, end), piece.slice(end)
     if not rest.tokens:

@@ -198,6 +198,8 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         return Insert(table.name, (row,), None, (), _returning(node, target, context), conflict)
     if isinstance(body, exp.Values):
         missing = None if conflict is None else "INSERT with a conflict clause"
+        if any(one.before and "insert" in one.events for one in context.catalog.triggers.get(table.name, ())):
+            missing = "INSERT beside a trigger"
         binder = Binder(context, Scope(lenient=rules.values_see_columns), "VALUES")
         rows = _values_rows(body, table, positions, listed, binder, missing)
         all_rows = None

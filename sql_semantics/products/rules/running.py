@@ -192,6 +192,8 @@ class RunRules:
 
     undoes_statements: bool
     """Whether a CALL that fails keeps what its statements did before."""
+    fail_keeps: bool
+    """Whether FAIL ends a statement and keeps what it has done (SQLite, ON CONFLICT)."""
     undoing_classes: frozenset[str]
     """SQLSTATE classes of errors that may undo a transaction where others undo a statement."""
     untold_states: frozenset[str]

@@ -123,7 +123,8 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect, *, enf
     before = compile_before(statement, name, "insert", catalog, dialect)
     if before is not None:
         refuse_functions(statement)
-        rowwise = RowByRow(name, before, stored_row, enforce, project, result)
+        stored_behind = _unnumbered(table, stored_row)
+        rowwise = RowByRow(name, before, stored_behind, enforce, project, result)
 
         def insert_each(view: View, args: Arguments, frame: Frame) -> Written:
             if query is None:
@@ -143,6 +144,18 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect, *, enf
         return len(rows), None, result([returned for _, returned in rows])
 
     return insert
+
+
+def _unnumbered(table: Table, stored: Callable[[Row], Row]) -> Callable[[Row], Row]:
+    """`stored` of rows that triggers have given back. Raises Unsupported where these ask for a number by it."""
+    places = [place for place, column in enumerate(table.columns) if column.identity in ("null", "zero")]
+
+    def checked(row: Row) -> Row:
+        if any(not row[place] for place in places):
+            raise Unsupported("a trigger that has a row numbered")
+        return stored(row)
+
+    return checked if places else stored
 
 
 def _compile_upsert(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column, Variable
+from sql_semantics.ir.programs import Handled
 from sql_semantics.ir.queries import BaseTable, Identified
 from sql_semantics.ir.schema import Catalog, Table, Trigger
 from sql_semantics.ir.statements import Conflict, Delete, Insert, Statement, Update
@@ -61,6 +62,9 @@ def refuse_at_once(statement: Statement, fired: Sequence[Trigger], catalog: Cata
         if isinstance(statement, Insert) and trigger.before and _sees_number(trigger, statement, catalog):
             raise Unsupported(f"{trigger.construct}, which sees a number that the row gets behind it")
         statements = _run_by([trigger], catalog)
+        if any(isinstance(part, Handled) for part in walk_parts(tuple(statements))):
+            # within a trigger MariaDB keeps what a statement that fails has done before
+            raise Unsupported(f"{trigger.construct}, a HANDLER in it")
         if any(procedure.name == trigger.construct for procedure in reached(statements, trigger.routine.catalog)):
             raise Unsupported(f"{trigger.construct}, which may fire itself")
         written = {name for name, _ in written_tables(statements, catalog)}
