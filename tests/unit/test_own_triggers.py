@@ -71,6 +71,10 @@ HANDLED = (
     "INSERT INTO n VALUES (3, 'a'), (1, 'b'); END"
 )
 NEXT = {"sql": "SELECT k FROM n", "result": {"columns": ["k"], "rows": [[1], [3]]}}
+LATE = (
+    "CREATE TRIGGER x AFTER UPDATE ON t FOR EACH ROW BEGIN DECLARE z INT; SELECT k INTO z FROM n WHERE k = 1; "
+    "UPDATE n SET w = w WHERE k = 9; INSERT INTO seen VALUES (z); END"
+)
 DELAYED = "CREATE TRIGGER x AFTER UPDATE ON t BEGIN SELECT count(*) FROM t; INSERT INTO seen VALUES (1); END"
 
 
@@ -99,6 +103,7 @@ DELAYED = "CREATE TRIGGER x AFTER UPDATE ON t BEGIN SELECT count(*) FROM t; INSE
         ("mysql", NUMBERED.format("4"), (INSERTED, NEXT), 1),
         ("mysql", GIVEN, ({"sql": "INSERT INTO n (k) VALUES (3)", "affected": 1}, NEXT), 3),
         ("mysql", HANDLED, (WRITE, NEXT), 3),
+        ("mysql", LATE, (WRITE, seen(7)), 3),
         ("sqlite", DELAYED, (WRITE, seen(1)), 3),
         ("sqlite", DELAYED, (WRITE, value(12)), 1),
     ],

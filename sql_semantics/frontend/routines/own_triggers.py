@@ -22,8 +22,7 @@ from sql_semantics.ir.programs import Raise, Return
 from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.routines import Signature
 from sql_semantics.ir.schema import Table
-from sql_semantics.ir.statements import Delete, If, Statement, Update
-from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.ir.statements import If, Statement
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.patterns import pattern
 from sql_semantics.values.dialect import Dialect
@@ -111,17 +110,8 @@ def own_body(
 
 def _refuse_reads(trigger: RowTrigger, body: tuple[Statement, ...]) -> None:
     """MySQL's triggers read the newest rows or those of a snapshot, which is not modelled but of what a write meets."""
-    written = {statement.table for statement in _all(body) if isinstance(statement, Update | Delete)}
-    scans = [part for part in walk_parts(body) if isinstance(part, BaseTable)]
-    if any(scan.name not in written for scan in scans):
+    if any(isinstance(part, BaseTable) for part in walk_parts(body)):
         raise Unsupported(f"{trigger.construct}, which reads tables")
-
-
-def _all(body: tuple[Statement, ...]) -> list[Statement]:
-    found = list(body)
-    for statement in body:
-        found += _all(tuple(nested(statement)))
-    return found
 
 
 # --- the statements of SQLite -----------------------------------------------------------------------------------
