@@ -15,7 +15,7 @@ from troubadour.facts.rows.local import Does, Untold
 from troubadour.facts.rows.programs import RowPrograms, Step
 from troubadour.facts.rows.tables import Key
 from troubadour.facts.sql.effects import Accounts, Known, Place, Unknown
-from troubadour.order.rows.states import RowStates, Vague, Version
+from troubadour.order.rows.states import PER_WRITER, RowStates, Vague, Version
 from troubadour.order.rows.ways import Ways
 from troubadour.order.rows.written import WrittenRows
 from troubadour.problem.budget import Budget
@@ -111,7 +111,7 @@ class _Row:
                         open_.append(way.new)
             self._budget.note(len(self._others) + len(self._by_first))
             self._budget.left()
-            if asked > row.limit:
+            if asked > PER_WRITER * len(row.writers):
                 return False
         return True
 
