@@ -129,3 +129,31 @@ def test_a_unique_that_decides_what_becomes_of_a_row(run: Any, tmp_path: Path, r
     skipped = {"sql": "INSERT INTO z VALUES (1, 1), (2, 1)", "affected": 1}
     ended = run("audit", "--format", "json", log_of(tmp_path, "sqlite", unique, skipped))
     assert ended.status == 3, ended.json
+
+
+def test_a_trigger_fires_one_that_fills_a_column_and_is_listed_after_it(run: Any, tmp_path: Path) -> None:
+    tables = [*TABLES, "CREATE TABLE n (k INTEGER PRIMARY KEY, w VARCHAR(5) NOT NULL)"]
+    fires = "CREATE TRIGGER a AFTER UPDATE ON t FOR EACH ROW INSERT INTO n (k) VALUES (NEW.k)"
+    path = Path(log_of(tmp_path, "mysql", GIVEN, WRITE, {"sql": "SELECT k FROM n"} | {"result": seen(1)["result"]}))
+    header, *entries = path.read_text().splitlines(keepends=True)
+    changed = json.loads(header) | {"schema": [*tables, fires, GIVEN], "initial": {"t": {"rows": [[1, 10], [2, 20]]}}}
+    path.write_text(json.dumps(changed) + "\n" + "".join(entries))
+    ended = run("audit", "--format", "json", str(path))
+    assert ended.status == 3, ended.json
+
+
+def test_a_handler_in_a_function_that_writes(run: Any, tmp_path: Path) -> None:
+    tables = ["CREATE TABLE n (k INTEGER PRIMARY KEY, v INTEGER)"]
+    function = (
+        "CREATE FUNCTION f() RETURNS INT MODIFIES SQL DATA BEGIN DECLARE EXIT HANDLER FOR 1062 RETURN 9; "
+        "INSERT INTO n VALUES (3, 1), (1, 1); RETURN 1; END"
+    )
+    called = {"sql": "SELECT f()", "result": {"columns": ["f()"], "rows": [[9]]}}
+    path = Path(log_of(tmp_path, "mysql", GIVEN, called, NEXT))
+    header, *entries = path.read_text().splitlines(keepends=True)
+    changed = json.loads(header) | {
+        "schema": tables, "procedures": [function], "initial": {"n": {"rows": [[1, 10]]}},
+    }  # fmt: skip
+    path.write_text(json.dumps(changed) + "\n" + "".join(entries))
+    ended = run("audit", "--format", "json", str(path))
+    assert ended.status == 3, ended.json

@@ -29,18 +29,22 @@ from sql_semantics.frontend.routines.triggers import (
 )
 from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.ir.expressions import Expr, Variable
-from sql_semantics.ir.programs import Return
+from sql_semantics.ir.programs import Handled, Return
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog, Table, Trigger
-from sql_semantics.ir.statements import Call, Procedure, Statement
+from sql_semantics.ir.statements import Call, Delete, Insert, JoinedWrite, Procedure, Statement, Update
 from sql_semantics.ir.walks.effects import routines_in
 from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.records import dataclass, field, replace
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.identifiers import folded_written, folded_written_table
 from sql_semantics.values.types import Kind, SqlType
 
 _UNREAD = "a routine that cannot be read"
+
+
+_WRITES = Insert | Update | Delete | JoinedWrite | Call
 
 
 @dataclass(slots=True)
@@ -379,6 +383,10 @@ def _procedure(header: Header, routine: Routine, routines: Mapping[str, Routine]
         body = PsmBinder(context, frame, result).body(header.body, names)
         if signature.function and not _returns(body):
             raise SchemaError(f"function {signature.name!r} without RETURN")
+        parts = list(walk_parts(body)) if signature.function else []
+        if any(isinstance(part, Handled) for part in parts) and any(isinstance(part, _WRITES) for part in parts):
+            # within a query MariaDB keeps what a statement that fails has done before
+            raise Unsupported("a HANDLER in a function that writes")
     elif header.language == "plpgsql":
         routine_body = Body(context, frame, signature, tuple(answers))
         body = bind_body(routine_body, header.body, names)

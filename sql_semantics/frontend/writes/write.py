@@ -198,7 +198,8 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         return Insert(table.name, (row,), None, (), _returning(node, target, context), conflict)
     if isinstance(body, exp.Values):
         missing = None if conflict is None else "INSERT with a conflict clause"
-        if any(one.before and "insert" in one.events for one in context.catalog.triggers.get(table.name, ())):
+        fills = any(one.before and "insert" in one.events for one in context.catalog.triggers.get(table.name, ()))
+        if fills or context.qualified:  # what stands in a trigger may fire one that is read after it
             missing = "INSERT beside a trigger"
         binder = Binder(context, Scope(lenient=rules.values_see_columns), "VALUES")
         rows = _values_rows(body, table, positions, listed, binder, missing)
