@@ -33,6 +33,26 @@ class TriggeredBeside(Beside):
             return None
         return super().state_difference()
 
+    def compare(self, sql: str, tally: Tally, case: str, texts: str) -> bool:
+        """Run a statement on both; whether that could be compared. A difference is noted with the rows before."""
+        rows = {name: list(self.view.rows(name)) for name in self.catalog.tables}
+        done = self.step(sql)
+        self.view.choices.clear()
+        if done.outside is not None:
+            self.skip(sql, done.outside, tally)
+            return False
+        tally.compared += 1
+        tally.errors += done.error
+        if done.problem is not None:
+            tally.differences.append(f"{case}: {sql}\n{done.problem}\n{texts}\n{rows}\n")
+        return True
+
+    def skip(self, sql: str, reason: str, tally: Tally) -> None:
+        """Run a statement on the engine alone."""
+        tally.outside[reason] += 1
+        self.engine.run(sql)
+        self.load()
+
 
 @dataclass(slots=True)
 class Tally:
@@ -66,28 +86,15 @@ def run_case(engine: Postgres, seed: int, tally: Tally, statements: int = 12) ->
     )
     tally.run += sum(map(len, library.catalog.triggers.values()))
     beside = TriggeredBeside(engine, library.dialect, library.catalog)
+    texts = "\n".join(f"{function};\n{trigger};" for function, trigger in kept)
     for _ in range(statements):
         sql = generator.statement()
-        fired = sum(len(x) for x in library.catalog.triggers.values())
-        rows = {name: list(beside.view.rows(name)) for name in library.catalog.tables}
         if _fires_others(sql, library):
-            tally.outside["a trigger that is not run"] += 1
-            engine.run(sql)
-            beside.load()
+            beside.skip(sql, "a trigger that is not run", tally)
             continue
-        done = beside.step(sql)
-        beside.view.choices.clear()
-        if done.outside is not None:
-            tally.outside[done.outside] += 1
-            engine.run(sql)
-            beside.load()
-            continue
-        tally.compared += 1
-        tally.fired += bool(fired)
-        tally.errors += done.error
-        if done.problem is not None:
-            texts = "\n".join(f"{function};\n{trigger};" for function, trigger in kept)
-            tally.differences.append(f"case {seed}: {sql}\n{done.problem}\n{texts}\n{rows}\n")
+        compared = beside.compare(sql, tally, f"case {seed}", texts)
+        tally.fired += compared and any(library.catalog.triggers.values())
+        if tally.differences:
             return
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -15,18 +13,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from tests.differential.engines import DbApi, Engine, MariaDB
 from tests.differential.own_triggers import ROWS, OwnTriggers
-from tests.differential.random_triggers import TriggeredBeside
-
-
-@dataclass(slots=True)
-class Tally:
-    """How it went."""
-
-    run: int = 0
-    fired: int = 0
-    errors: int = 0
-    outside: Counter[str] = field(default_factory=Counter)
-    differences: list[str] = field(default_factory=list)
+from tests.differential.random_triggers import Tally, TriggeredBeside
 
 
 def sqlite_engine() -> Engine:
@@ -47,21 +34,12 @@ def run_case(engine: Engine, dialect: Dialect, seed: int, tally: Tally, statemen
     tally.run += sum(map(len, library.catalog.triggers.values()))
     beside = TriggeredBeside(engine, dialect, library.catalog)
     beside.library = library
+    texts = "\n".join((*tables[1:2], *kept))
     for _ in range(statements):
         sql = generator.statement()
-        rows = {name: list(beside.view.rows(name)) for name in library.catalog.tables}
-        done = beside.step(sql)
-        beside.view.choices.clear()
-        if done.outside is not None:
-            tally.outside[done.outside] += 1
-            engine.run(sql)
-            beside.load()
-            continue
-        tally.errors += done.error
-        tally.fired += _fires(sql, library)
-        if done.problem is not None:
-            texts = "\n".join((*tables[1:2], *kept))
-            tally.differences.append(f"case {seed}: {sql}\n{done.problem}\n{texts}\n{rows}\n")
+        compared = beside.compare(sql, tally, f"case {seed}", texts)
+        tally.fired += compared and _fires(sql, library)
+        if tally.differences:
             return
 
 

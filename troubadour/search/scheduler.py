@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 
 from sql_semantics.errors import Unsupported
@@ -490,15 +490,18 @@ class Search:
         if not MOST_KNOWN < len(problem.committed) <= (self._steps or Steps()).events:
             return None
         self._accounts = self._accounts or accounts_for(problem, problem.levels[problem.committed[0]])
-        facts = Rows(problem)
         try:
             with problem.budget.step("balance") as tally, problem.budget.within(effort=seconds):
                 seems = may_be_unbalanced(self._accounts, problem.committed)
-                conflict = facts.imbalance() if seems else None
+                conflict = self._rows.imbalance() if seems else None
                 tally.helped += conflict is not None
         except OutOfUnits:
             return None
-        return None if conflict is None else RowContradiction(facts, conflict)
+        return None if conflict is None else RowContradiction(self._rows, conflict)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return Rows(self.problem)
 
     def _keys_contradict(self, seconds: float) -> Conflict | None:
         """Whether what is read by key contradicts itself whatever the order."""
@@ -523,14 +526,13 @@ class Search:
         effort = BRIEFLY + ROWS_SECONDS_EACH * len(self._judged)
         try:
             with problem.budget.step("rows") as tally, problem.budget.within(effort=effort):
-                facts = Rows(problem)
-                derived = facts.derive()
+                derived = self._rows.derive()
                 conflict = None if derived is None else derived.conflict
                 tally.helped += conflict is not None
         except OutOfUnits:
             problem.budget.left()
             return None
-        return None if conflict is None else RowContradiction(facts, conflict)
+        return None if conflict is None else RowContradiction(self._rows, conflict)
 
     def _along_known(self) -> Found | None:
         """How the search ends that follows an order which has all that is known, once, with brief mending; None where

@@ -6,10 +6,12 @@ Does not know what is done with it.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["z3", "z3core"]
 
 
-class Late:
+class _Late:
     """A module that is imported when something of it is first asked for."""
 
     def __init__(self, name: str) -> None:
@@ -19,3 +21,10 @@ class Late:
         found = getattr(import_module(self._name), name)
         setattr(self, name, found)
         return found
+
+
+if TYPE_CHECKING:
+    import z3
+    from z3 import z3core
+else:
+    z3, z3core = _Late("z3"), _Late("z3.z3core")

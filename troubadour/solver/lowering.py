@@ -11,19 +11,13 @@ import itertools
 from collections.abc import Callable, Hashable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from sql_semantics.terms import Guard, Leaf, Term
 from sql_semantics.terms.numbers import is_number, scale_of
 from sql_semantics.values.types import Interval, Kind, Value
-from troubadour.solver.late import Late
-
-if TYPE_CHECKING:
-    import z3
-    from z3 import z3core
-else:
-    z3, z3core = Late("z3"), Late("z3.z3core")
+from troubadour.solver.late import z3, z3core
 
 Ast = Any
 """A Z3_ast pointer."""

@@ -8,18 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sql_semantics.terms import TRUE, Guard, Scalar, Term, items_of
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
-from troubadour.solver.late import Late
+from troubadour.solver.late import z3, z3core
 from troubadour.solver.lowering import Lowering
-
-if TYPE_CHECKING:
-    import z3
-    from z3 import z3core
-else:
-    z3, z3core = Late("z3"), Late("z3.z3core")
 
 
 class Answer(Enum):

@@ -5,12 +5,14 @@ A total is told of the state that the transaction reads, without what it wrote i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from decimal import Decimal
 from typing import NamedTuple
 
 from sql_semantics.ir.expressions import Column
 from sql_semantics.ir.queries import BaseTable, Select
 from sql_semantics.values.types import INTEGER_KINDS
+from troubadour.execution.observations.observation import ParsedRows
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.facts.sql.effects import Account, Accounts, Place, Unknown
 from troubadour.problem.budget import THOUSANDS
@@ -76,18 +78,16 @@ class Totals:
             return None
         if total.column is None:
             return (after is not None) - (met is not None)
-        values = [0 if row is None else row[total.column] for row in (met, after)]
-        numbers = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
-        return numbers[1] - numbers[0] if len(numbers) == 2 else None
+        before, behind = (0 if row is None else _whole(row[total.column]) for row in (met, after))
+        return None if before is None or behind is None else behind - before
 
     def initial(self, total: Total) -> int | None:
         """What a total is at first; None where that is not known."""
         rows = self._problem.initial.get(total.table, ())
         if total.column is None:
             return len(rows)
-        values = [None if row is None else row[total.column] for row in rows]
-        numbers = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
-        return sum(numbers) if len(numbers) == len(values) else None
+        numbers = [None if row is None else _whole(row[total.column]) for row in rows]
+        return None if None in numbers else sum(number or 0 for number in numbers)
 
 
 def _asked(statement: PreparedStatement) -> tuple[Total, int] | None:
@@ -99,8 +99,12 @@ def _asked(statement: PreparedStatement) -> tuple[Total, int] | None:
     plain = bound.where is bound.having is bound.limit is bound.offset is bound.qualify is aggregate.filter is None
     if not isinstance(relation, BaseTable) or not plain or aggregate.distinct or len(bound.outputs) != 1:
         return None
-    value = _value(statement)
-    if not isinstance(bound.outputs[0].expression, Column) or value is None:
+    match statement.observation.results:
+        case [ParsedRows(plain=True, rows=[[shown]])] if isinstance(bound.outputs[0].expression, Column):
+            value = _whole(shown)
+        case _:
+            return None
+    if value is None:
         return None
     match aggregate.function, aggregate.arguments:
         case "count_star", _:
@@ -110,15 +114,8 @@ def _asked(statement: PreparedStatement) -> tuple[Total, int] | None:
     return None
 
 
-def _value(statement: PreparedStatement) -> int | None:
-    results: Sequence[object] | None = statement.observation.results
-    if results is None or len(results) != 1 or statement.observation.results is None:
-        return None
-    first = statement.observation.results[0]
-    if not first.plain or first.rows is None or len(first.rows) != 1 or len(first.rows[0]) != 1:
-        return None
-    value = first.rows[0][0]
-    try:
-        return int(value) if value is not None and int(value) == value else None  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
+def _whole(value: object) -> int | None:
+    """A whole number; None for anything else."""
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value // 1 == value:
+        return int(value)
+    return None

@@ -12,13 +12,12 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from sql_semantics.records import dataclass, field
 from troubadour.facts.rows.local import Does, Untold
-from troubadour.facts.rows.programs import RowPrograms, Step
+from troubadour.facts.rows.programs import Step
 from troubadour.facts.rows.tables import Key
 from troubadour.facts.sql.effects import Accounts, Known, Place, Unknown
 from troubadour.order.rows.states import PER_WRITER, RowStates, Vague, Version
 from troubadour.order.rows.ways import Ways
 from troubadour.order.rows.written import WrittenRows
-from troubadour.problem.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class _Kind:
         return any(old == new for old, new in self.pairs)
 
 
-def unbalanced(programs: RowPrograms, ways: Ways, written: WrittenRows, budget: Budget) -> Unbalanced | None:
+def unbalanced(ways: Ways, written: WrittenRows) -> Unbalanced | None:
     """The first row whose versions do not add up in any order. Nothing is told where a write that leaves a row as its
     snapshot has it may bring back an older version. Raises OutOfTime."""
     if ways.brings_back:
@@ -55,18 +54,17 @@ def unbalanced(programs: RowPrograms, ways: Ways, written: WrittenRows, budget: 
     for rows in written.tables.values():
         for row in rows.values():
             if len(row.writers) > 1:
-                found = _Row(programs, ways, row, budget).unbalanced()
+                found = _Row(ways, row).unbalanced()
                 if found is not None:
                     return found
     return None
 
 
 class _Row:
-    def __init__(self, programs: RowPrograms, ways: Ways, row: RowStates, budget: Budget) -> None:
-        self._programs = programs
+    def __init__(self, ways: Ways, row: RowStates) -> None:
         self._ways = ways
         self._row = row
-        self._budget = budget
+        self._budget = ways.programs.problem.budget
         kinds: dict[Hashable, _Kind] = defaultdict(_Kind)
         for place, item in enumerate(row.writers):
             if item not in row.vague:
@@ -119,7 +117,7 @@ class _Row:
         """The kinds that may meet a version, by what they were shown first."""
         yield from self._others
         for first, by_shown in self._by_first.values():
-            effect = Untold.ANYTHING if isinstance(version, Vague) else self._programs.effect(first, version)
+            effect = Untold.ANYTHING if isinstance(version, Vague) else self._ways.programs.effect(first, version)
             if effect is Untold.FAILS:
                 continue
             if isinstance(effect, Untold) or first.part.maybe or first.part.blurs:

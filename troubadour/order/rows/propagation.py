@@ -155,7 +155,7 @@ class Rows:
         if self.model is None or not self.applies:
             return None
         with suppress(Unsupported):
-            return imbalance_of(self.written(prefix, kept), self.programs, self.model)
+            return imbalance_of(self.written(prefix, kept), Ways(self.programs, self.model))
         return None
 
     def written(self, prefix: int | None = None, kept: Collection[int] | None = None) -> WrittenRows:
@@ -180,9 +180,9 @@ class Rows:
         return known if known.saturate() is None else None
 
 
-def imbalance_of(written: WrittenRows, programs: RowPrograms, model: Model) -> RowConflict | None:
+def imbalance_of(written: WrittenRows, ways: Ways) -> RowConflict | None:
     """A row whose versions do not add up."""
-    found = unbalanced(programs, Ways(programs, model), written, programs.problem.budget)
+    found = unbalanced(ways, written)
     return None if found is None else RowConflict(rows=((found.table, found.place),), unbalanced=found)
 
 
@@ -255,7 +255,7 @@ class _Propagation:
 
     def _look_at_balance(self) -> None:
         """Refuse versions of a row that do not add up."""
-        conflict = imbalance_of(self._written, self._programs, self._model)
+        conflict = imbalance_of(self._written, self._ways)
         if conflict is not None:
             raise _Refuted(conflict)
 

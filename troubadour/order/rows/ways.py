@@ -19,7 +19,7 @@ class Ways:
     """Runs the steps of writers on versions of rows."""
 
     def __init__(self, programs: RowPrograms, model: Model) -> None:
-        self._programs = programs
+        self.programs = programs
         self._model = model
         self.whole = model.whole
         """Whether a transaction reads the version that its commit meets."""
@@ -149,13 +149,13 @@ class Ways:
         return found
 
     def _stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
-        if version is Vague.VERSION:
+        if isinstance(version, Vague):
             # a plain INSERT met no row there
-            effect = self._programs.effect(step, None) if step.part.plain else Untold.ANYTHING
+            effect = self.programs.effect(step, None) if step.part.plain else Untold.ANYTHING
             if isinstance(effect, Untold):
                 return [(version, Vague.SHARE)]
             return [(effect.after, (effect.affected, effect.shown))]
-        effect = self._programs.effect(step, version)  # type: ignore[arg-type]  # a row, or none
+        effect = self.programs.effect(step, version)
         if effect is Untold.FAILS:
             return []
         if isinstance(effect, Untold):
