@@ -18,7 +18,7 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.problem.problem import Problem
-from troubadour.search.repair.moves.pull_forward import defer_anew, separate_ahead
+from troubadour.search.repair.moves.pull_forward import separate_ahead
 from troubadour.search.repair.moves.reassign_reads import revise
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.placer import Frontier
@@ -187,18 +187,3 @@ def test_one_of_two_that_copied_unseen_is_read_anew_alone(tmp_path: Path) -> Non
     assert frontier.place(3) is not None
     assert revise(frontier, 3)
     assert placed_in(frontier) == ["a", "c", "d", "r"]
-
-
-@pytest.mark.parametrize(("seen", "placed"), [(1, ["a", "w", "r"]), (5, ["a"])])
-def test_a_later_commit_is_seen_that_read_less_than_it_could(seen: int, placed: list[str], tmp_path: Path) -> None:
-    """*w*, which comes after the reader in hint order, copied what was there before *a* set it to 10: the COMMIT of *a*
-    was sent while *w* was under way."""
-    copies = transaction("w", 10, 111, "UPDATE kv SET v = (SELECT v FROM kv WHERE k = 'y') + 1 WHERE k = 'x'")
-    lines = [
-        transaction("a", 0, 60, "UPDATE kv SET v = 10 WHERE k = 'y'"),
-        copies | {"returned": 600, "end": {"invoked": 110, "returned": 600}},
-        transaction("r", 150, 320, "SELECT v FROM kv WHERE k = 'x'", seen),
-    ]
-    frontier = frontier_of(iter(lines), tmp_path / "log.jsonl", ["a"], "postgres:repeatable-read")
-    assert defer_anew(frontier, item_of(frontier, "r"), lambda other: True) == (len(placed) > 1)
-    assert placed_in(frontier) == placed

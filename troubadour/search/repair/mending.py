@@ -14,13 +14,12 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.records import dataclass
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement
-from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import sent_after
-from troubadour.problem.budget import FEW, HUNDREDS, LONGER, MANY, SEVERAL, SOME, THOUSANDS
+from troubadour.problem.budget import FEW, LONGER, MANY, SEVERAL, SOME, THOUSANDS
 from troubadour.problem.orders import may_have_seen
 from troubadour.problem.problem import OutOfTime
-from troubadour.search.repair.moves.pull_forward import defer, defer_anew, separate_ahead
-from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise
+from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
+from troubadour.search.repair.moves.reassign_reads import revise
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import swap_seen
 from troubadour.search.repair.moves.unknown_outcome import with_one, without_one, without_several
@@ -70,10 +69,6 @@ class Move:
     brief: bool = False
 
 
-def _reads_for_itself(case: _Case) -> bool:
-    return case.own_states or case.frontier.problem.levels[case.item].scope is Scope.ROW
-
-
 MOVES: tuple[Move, ...] = (
     Move("pull forward", lambda case: defer(case.frontier, case.item, case.near), brief=True),
     Move("insert recently", lambda case: _insert(case.frontier, case.item, recently=True), brief=True),
@@ -84,20 +79,7 @@ MOVES: tuple[Move, ...] = (
         lambda case: not case.symbolic,
         brief=True,
     ),
-    Move(
-        "one read anew in real time",
-        lambda case: reread_one(case.frontier, case.item),
-        _reads_for_itself,
-        brief=True,
-    ),
     Move("one read anew", lambda case: revise(case.frontier, case.item), brief=True),
-    Move(
-        "pull forward, one read anew",
-        lambda case: defer_anew(case.frontier, case.item, case.near),
-        lambda case: not case.symbolic,
-        brief=True,
-    ),
-    Move("statements read anew", lambda case: reread(case.frontier, case.item), lambda case: case.own_states),
     Move("any state", lambda case: _place_anywhere(case.frontier, case.item), lambda case: case.thorough),
     Move(
         "without one of unknown outcome",
@@ -117,7 +99,6 @@ MOVES: tuple[Move, ...] = (
     # an order nearby is likelier than an old state that happens to look alike
     Move("window", lambda case: weave(case.frontier, case.item, case.pending[:FEW])),
     Move("insert", lambda case: _insert(case.frontier, case.item)),
-    Move("snapshot cut, longer", lambda case: separate(case.frontier, case.item, HUNDREDS)),
     Move("transpose what was seen", lambda case: swap_seen(case.frontier, case.item), lambda case: case.thorough),
 )
 """All of them, in the order in which they are tried."""

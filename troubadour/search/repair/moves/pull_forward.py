@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from troubadour.execution.free.choices import Choices, OpenRead
-from troubadour.problem.budget import FEWEST, HUNDREDS, MANY, SEVERAL, SOME
+from troubadour.problem.budget import FEWEST, MANY, SEVERAL, SOME
 from troubadour.problem.orders import must_precede
-from troubadour.search.repair.moves.reassign_reads import is_free, other_readings, revise
 from troubadour.search.repair.moves.snapshot_cut import separate
-from troubadour.search.repair.placer import BoundedPlacements, Frontier
-from troubadour.search.schedule.placement import TooManyRuns
+from troubadour.search.repair.placer import Frontier
 
 
 def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
@@ -41,42 +39,6 @@ def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
         if len(again) == len(passed):
             break
         passed = again
-    frontier.truncate(length)
-    return False
-
-
-def defer_anew(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
-    """Place those that follow and are wanted first, and read one anew so that it wrote something else: one of them, or
-    an earlier one; False, with everything as before, where that gives the item no place."""
-    problem, length = frontier.problem, len(frontier.trace)
-    ahead = [
-        other
-        for other in frontier.remaining.after(item, frontier.placed, SEVERAL)
-        if wanted(other) and not must_precede(problem, item, other)
-    ]
-    placements = BoundedPlacements(frontier, HUNDREDS)
-    met: str | None = None
-    try:
-        for number, other in enumerate(ahead):
-            base = len(frontier.trace)
-            free = is_free(problem, other) and frontier.misplaced(other) is None
-            readings = list(other_readings(frontier.trace.candidates(other), None)) if free else []
-            for reading in readings[1:]:
-                frontier.keep(reading)
-                if placements.place(item):
-                    return True
-                if any(placements.place(later) and placements.place(item) for later in ahead[number + 1 :]):
-                    return True
-                frontier.truncate(base)
-            if not placements.place(other):
-                continue
-            placements.spend()
-            failure = frontier.place(item, runs=SOME)
-            if failure is None or (failure.text != met and revise(frontier, item)):
-                return True
-            met = failure.text
-    except TooManyRuns:
-        pass
     frontier.truncate(length)
     return False
 
