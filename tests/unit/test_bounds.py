@@ -21,10 +21,12 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.unit.commands import GOOD, HEADER, measured, refused, write
+from troubadour.audit import searched
 from troubadour.cli.auditing.audit import Request
 from troubadour.formats import read_log, text
 from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import LogError
+from troubadour.search.scheduler import Search
 
 MAIN = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
 SCHEMA = "CREATE TABLE t (id INT PRIMARY KEY, v NUMERIC, s TEXT)"
@@ -243,6 +245,28 @@ def test_no_memory_for_a_frame(tmp_path: Path, run: Any, monkeypatch: pytest.Mon
     assert limited.status == 3 and "the memory limit of 4,096 MiB was reached" in limited.out
     with pytest.raises(SystemError):
         run("audit", log)
+
+
+def test_a_time_limit_says_at_what_the_search_stood(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it strikes in the search or in what is asked after it."""
+
+    def strikes(*_: Any) -> None:
+        raise OutOfTime
+
+    def by_executions(*_: Any) -> None:
+        monkeypatch.setattr(searched, "by_executions", strikes)
+
+    monkeypatch.setattr(searched, "blame", lambda *_: None)
+    monkeypatch.setattr(searched, "by_executions", by_executions)
+    monkeypatch.setattr(Search, "_is_mended_nearby", strikes)
+    ended = run(
+        "audit",
+        str(Path(__file__).parents[2] / "logs" / "anomalies" / "lost-update.jsonl"),
+        "--isolation",
+        "serializable",
+    )
+    said = " ".join(ended.out.split())
+    assert ended.status == 3 and "stopped by the time limit was reached at transaction 't2': " in said, ended
 
 
 @pytest.mark.skipif(not tokenizer_core.__file__.endswith(".py"), reason="sqlglot is compiled: nothing can be put in")

@@ -76,13 +76,13 @@ def decided(log: Log, library: SqlLibrary, options: Options, report: Progress) -
     kept_back = None if options.timeout is None or not suspects else options.timeout * (1 - FOR_THE_LEAD)
     with options.budget.within(seconds=kept_back):
         verdict = _searched(problem, at, options, report)
-    if verdict.status is Status.UNDECIDED and suspects and not problem.refused.count:
-        with suppress(OutOfTime):
+    with suppress(OutOfTime):
+        if verdict.status is Status.UNDECIDED and suspects and not problem.refused.count:
             verdict = blame(Question(problem, suspects=suspects)) or verdict
-    if verdict.status is Status.UNDECIDED:
-        verdict = by_executions(problem, 2 * THOUSANDS) or verdict
-    if verdict.status is Status.UNDECIDED and options.parts:
-        verdict = _by_parts(problem, verdict, options) or verdict
+        if verdict.status is Status.UNDECIDED:
+            verdict = by_executions(problem, 2 * THOUSANDS) or verdict
+        if verdict.status is Status.UNDECIDED and options.parts:
+            verdict = _by_parts(problem, verdict, options) or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 
@@ -188,11 +188,14 @@ def _conclude(problem: Problem, found: Found, options: Options, report: Progress
         return contradicted(problem, found.conflict, found.verified)
     if found.failure is not None and found.stopped is None:
         return decide_failure(problem, found)
-    blamed = blame(Question(problem, found))
+    try:
+        blamed = blame(Question(problem, found))
+    except OutOfTime as error:
+        blamed, found.stopped = None, found.stopped or error
     if blamed is not None:
         return blamed
     if found.stopped is not None:
-        return undecided(problem, found.verified, found.stopped)
+        return undecided(problem, found.verified, found.stopped, found.mended)
     witness = witness_of(problem, found)
     total = len(witness.order)
     try:

@@ -14,8 +14,8 @@ class Found:
     longest explained prefix of the hint order; `order` is the order in which the failure was met, its transaction
     last, `contradiction` the items that contradict each other under it, `every_order` whether all were excluded,
     `enumerated` whether the contradiction was found by looking at every state of a long order.
-    `stopped` says what kept the search from deciding (then there is no failure). `conflict` is what the engine found to
-    contradict itself, whatever the order; then there is neither."""
+    `stopped` says what kept the search from deciding (then there is no failure, but one that was being `mended`).
+    `conflict` is what the engine found to contradict itself, whatever the order; then there is neither."""
 
     trace: Trace
     verified: int
@@ -25,6 +25,7 @@ class Found:
     every_order: bool = False
     enumerated: bool = False
     stopped: BaseException | None = None
+    mended: Failure | None = None
     conflict: Conflict | None = None
 
     @property

@@ -90,6 +90,7 @@ class Search:
         self._turns_left = True
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
+        self._mended: Failure | None = None
         self._tightened = Tightened(problem)
         self._late = Late(self.frontier, None) if self._is_patient else Late(self.frontier)
 
@@ -108,7 +109,7 @@ class Search:
             found = self._along_hint_order()
             return self._concrete(found) if isinstance(found.trace, SymbolicTrace) else found
         except (Unsupported, OutOfTime, Unresolved) as error:
-            return Found(self.frontier.trace, self.verified, stopped=error)
+            return Found(self.frontier.trace, self.verified, stopped=error, mended=self._mended)
         except Forgotten:
             staleness = self.problem.max_staleness
             reason = f"no order was found in which only the places near the end differ (--max-staleness {staleness})"
@@ -194,7 +195,7 @@ class Search:
         placed = None if item in self.frontier.placed else self._placed_tightly(item)
         if isinstance(placed, Found):
             return placed, False
-        failure = placed
+        failure = self._mended = placed
         if failure is not None and self._has_one_state(item, failure):
             order = [*(placement.item for placement in self.frontier.trace.placements), item]
             return Found(self.frontier.trace, index, failure, order), False

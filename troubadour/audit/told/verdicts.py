@@ -9,6 +9,7 @@ from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.model.verdict import StatementRef, Status, Verdict
 from troubadour.problem.budget import OutOfUnits
 from troubadour.problem.problem import OutOfTime, Problem
+from troubadour.search.schedule.execute import Failure
 from troubadour.search.symbolic.cegar import Unresolved
 
 
@@ -29,8 +30,8 @@ def verdict_on(problem: Problem, status: Status, verified: int, **fields: Any) -
     )
 
 
-def undecided(problem: Problem, verified: int, why: BaseException) -> Verdict:
-    """Undecided, because of what stopped the search or a proof."""
+def undecided(problem: Problem, verified: int, why: BaseException, mended: Failure | None = None) -> Verdict:
+    """Undecided, because of what stopped the search or a proof. `mended`: what the search stood at."""
     statement = None
     match why:
         case UnsupportedStatement():
@@ -42,6 +43,8 @@ def undecided(problem: Problem, verified: int, why: BaseException) -> Verdict:
             reason = "a step took all the effort that it may take"
         case OutOfTime():
             reason = "the time limit was reached"
+            if mended is not None:
+                reason += f" at transaction {problem.log.transactions[mended.item].id!r}: {mended.text}"
         case Unresolved():
             reason = why.reason
         case _:
