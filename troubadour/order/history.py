@@ -126,7 +126,7 @@ def shortest_prefix(
     """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and how;
     `whole` refutes all `count` of them. `ends`: the prefix at which what was refuted is likely to end, where it is
     told: asked first, and then the one before it, as each question about a long log takes its time. `explained`: so
-    many are, so that no prefix of these is refuted."""
+    many are, so that no prefix of these is refuted; where nothing else is told, the one after these is asked first."""
     low, high = min(explained + 1, count), count
     one_less = False
     while low < high:
@@ -134,6 +134,8 @@ def shortest_prefix(
         middle = (low + high) // 2
         if end is not None and low <= end < high:
             middle = end
+        elif end is None and 1 < low == explained + 1:
+            middle = low
         one_less = end == high and not one_less
         if one_less:
             middle = high - 1

@@ -11,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from sql_semantics.records import dataclass, field, replace
-from troubadour.facts.sql.events import Moment, ViewClocks, clocks, view_moment
+from troubadour.facts.sql.events import Moment, ViewClocks, clocks, item_at, view_moment
 from troubadour.isolation.levels import Conflict, Level, Scope, Visible
 from troubadour.isolation.times import Times
 from troubadour.order.graph import Graph
+from troubadour.order.history import bits_of
 from troubadour.order.saturation import Known
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
@@ -77,6 +78,13 @@ class Events:
     def reading(self, model: Model, item: int, statement: int) -> int:
         """The event of the state that a query reads."""
         return self.view[item, statement] if model.views else self.snapshot[item]
+
+    def in_play(self, items: Sequence[int], optional: Collection[int]) -> list[int]:
+        """The transactions without those `optional` ones that are after all events of the others: whether these
+        happened or not, no answer of the others has to do with them."""
+        own = map(item_at, self.names)
+        sure = bits_of(event for event, item in enumerate(own) if item is not None and item not in optional)
+        return [item for item in items if item not in optional or sure & ~self.graph.before[self.commit[item]]]
 
 
 def events_of(

@@ -144,29 +144,26 @@ class Rows:
         model = self.model
         if model is None or not self.applies:
             return None
-        try:
+        with suppress(Unsupported):
             known = None if model.level.real_time else self._known(model, prefix, kept)
             return _Propagation(self, model, prefix, kept, known).run()
-        except Unsupported:
-            return None
+        return None
 
     def imbalance(self, prefix: int | None = None, kept: Collection[int] | None = None) -> RowConflict | None:
         """A row whose versions do not add up, of the same. Raises OutOfTime."""
-        if self.model is None or not self.applies:
+        model = self.model
+        if model is None or not self.applies:
             return None
+        kept = self.items if kept is None else kept
         with suppress(Unsupported):
-            return imbalance_of(self.written(prefix, kept), Ways(self.programs, self.model))
+            written = WrittenRows(self.programs, model, self.items, optional=self.optional(prefix), kept=kept)
+            return imbalance_of(written, Ways(self.programs, model))
         return None
 
-    def written(self, prefix: int | None = None, kept: Collection[int] | None = None) -> WrittenRows:
-        """The rows with their writers, of the same. Raises Unsupported."""
-        problem, model = self.problem, self.model
-        assert model is not None
-        later = () if prefix is None else problem.committed[prefix:]
-        optional = {*problem.unknown, *later}
-        return WrittenRows(
-            self.programs, model, self.items, optional=optional, kept=self.items if kept is None else kept
-        )
+    def optional(self, prefix: int | None) -> set[int]:
+        """The transactions that need not have happened, of a prefix."""
+        later = () if prefix is None else self.problem.committed[prefix:]
+        return {*self.problem.unknown, *later}
 
     def _known(self, model: Model, prefix: int | None, kept: Collection[int] | None) -> Known | None:
         """What reads by key tell of the order, where times do not; nothing where it contradicts itself."""
@@ -211,10 +208,9 @@ class _Propagation:
         self._programs = facts.programs
         problem = facts.problem
         self._look = problem.budget.left
-        written = facts.written(prefix, kept)
-        self._optional, self._kept = written.optional, written.kept
+        self._optional = facts.optional(prefix)
+        kept = set(facts.items if kept is None else kept)
         self._of = {item: facts.programs.of(item) for item in facts.items}
-        self._written, self._rows, self._open = written, written.tables, written.open
         self._readers: list[_Reader] = []
         queries = {
             item: sorted(
@@ -227,7 +223,11 @@ class _Propagation:
         events = events_of(problem, model, facts.items, self._optional, writers, queries, known)
         if events is None:
             raise Unsupported("times that contradict each other")
-        self._events: Events = events
+        self._events = events
+        items = events.in_play(facts.items, self._optional)
+        self._asked = [item for item in items if item in kept and item not in self._optional]
+        self._written = WrittenRows(facts.programs, model, items, optional=self._optional, kept=kept)
+        self._rows, self._open = self._written.tables, self._written.open
 
     def run(self) -> Derived:
         """To a fixed point."""
@@ -242,27 +242,19 @@ class _Propagation:
             self._propagate(derived)
             self._ask_whole()
             # what is refuted before tells of a shorter prefix
-            self._look_at_balance()
+            derived.conflict = imbalance_of(self._written, self._ways)
         except _Refuted as refuted:
             derived.conflict = refuted.conflict
         return derived
 
     def _look_at_answers(self) -> None:
         """Refuse an answer that no rows give."""
-        for item in sorted(self._kept - self._optional):
+        for item in self._asked:
             for statement, wrong in self._of[item].wrong.items():
                 raise _Refuted(RowConflict((item, statement), says=wrong))
 
-    def _look_at_balance(self) -> None:
-        """Refuse versions of a row that do not add up."""
-        conflict = imbalance_of(self._written, self._ways)
-        if conflict is not None:
-            raise _Refuted(conflict)
-
     def _make_readers(self) -> None:
-        for item in self._facts.items:
-            if item in self._optional or item not in self._kept:
-                continue
+        for item in self._asked:
             by_statement: dict[tuple[int, str], list[Step]] = defaultdict(list)
             for step in self._of[item].steps:
                 if step.told.something and not self._written.is_untold(step):
@@ -290,9 +282,7 @@ class _Propagation:
         for reader in self._readers:
             self._look()
             self._meet(reader)
-        for item in self._facts.items:
-            if item in self._optional or item not in self._kept:
-                continue
+        for item in self._asked:
             for query in self._of[item].queries:
                 self._look()
                 self._ask(item, query)
