@@ -21,7 +21,6 @@ from troubadour.problem.budget import SEVERAL
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.proof.chains.visibility_chain import checked_visibility
-from troubadour.proof.cores.context_core import READABLE, smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, Core, find_core, looks_at_every_order
 from troubadour.proof.cores.seen_row import clash_of, explained_but_for
 from troubadour.proof.refutation import Question, Refutation
@@ -34,6 +33,8 @@ from troubadour.search.inference.values.value_closure import is_refuted_anywhere
 from troubadour.search.symbolic.cegar import Unresolved
 
 NOT_MINIMAL = "the core contradicts itself, but could not be shown to be minimal"
+READABLE = 3
+"""Transactions of a core up to which nothing easier to read is looked for."""
 
 
 def blame(question: Question) -> Verdict | None:
@@ -225,10 +226,8 @@ def _violation(question: Question, refutation: Refutation, core: Core) -> Verdic
     assert not _is_explained(question, core), "the core is one that the explained prefix explains"
     text = refutation.says or explain(problem, found.trace, question.failure)
     notes: tuple[str, ...] = ()
-    clash = None
     if not core.minimal:
         notes = (NOT_MINIMAL,)
-        clash = smaller_clash(problem, found.trace, found.order, len(core.items))
     scope = Scope.EVERY_ORDER
     assert refutation.every_order or problem.order_recorded
     if problem.order_recorded:
@@ -248,7 +247,6 @@ def _violation(question: Question, refutation: Refutation, core: Core) -> Verdic
         failing_transaction=problem.transaction(question.failing).id,
         core=tuple(problem.transaction(item).id for item in core.items),
         core_scope=_core_scope(question, refutation, core),
-        clash=clash,
         scope=scope,
         explanation=text,
         notes=notes,

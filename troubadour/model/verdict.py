@@ -49,8 +49,8 @@ class StatementRef(msgspec.Struct, frozen=True):
 
 
 class Clash(msgspec.Struct, frozen=True):
-    """Fewer transactions than a core, which contradict each other among what others really wrote: the first `explained`
-    transactions of the order as they were explained, and `writers` with what they wrote there, wherever they stand."""
+    """A transaction that saw a row as it never was, among what the row's last writers wrote: the first `explained`
+    transactions of the order as they were explained, and `writers` with what they wrote there."""
 
     transactions: tuple[TransactionId, ...]
     explained: int
