@@ -15,9 +15,9 @@ import pytest
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from tests.property import inserted_groups, two_keys
 from tests.property import test_profiles_agreement as profiles
 from tests.property import test_writes_agreement as writes
-from tests.property import two_keys
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.cli.common import library_of
@@ -64,8 +64,15 @@ def _subqueries(seed: int, level: str) -> tuple[Log, SqlLibrary] | None:
     return two_keys.random_log(seed, dialect, subqueries=True), two_keys.library(dialect)
 
 
+def _groups(seed: int, level: str) -> tuple[Log, SqlLibrary] | None:
+    dialect = LEVELS[level].dialect or ("mysql", "postgres")[seed % 2]
+    if dialect not in two_keys.UPSERTS:
+        return None
+    return inserted_groups.random_log(seed, dialect), inserted_groups.library(dialect)
+
+
 MAKERS: dict[str, Maker] = {"statements": _random, "writes": _writing, "wider": _wider}
-MAKERS |= {"two keys": _two_keys, "subqueries": _subqueries}
+MAKERS |= {"two keys": _two_keys, "subqueries": _subqueries, "groups": _groups}
 
 
 def faults(log: Log, compiled: SqlLibrary, level: str) -> tuple[str | None, str]:

@@ -7,6 +7,7 @@ a log is judged.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
@@ -79,13 +80,26 @@ def _changed(rng: random.Random, shown: ObservedRows) -> ObservedRows:
 
 def random_log(seed: int, dialect: str, *, subqueries: bool = False) -> Log:
     """A log of three to five transactions."""
-    rng = random.Random(seed)
-    compiled = library(dialect)
-    header = Header(dialect, SCHEMA, initial=INITIAL, settings={"collation": COLLATIONS[dialect]})
-    store = Store(compiled, initial_state(Log(header, [], "empty"), compiled))
     texts = [*UPSERTS[dialect], *UPSERTS[dialect], *OTHERS, *(MOVING if seed % 8 == 0 else ())]
     if subqueries:
         texts = [*SUBQUERIES[dialect], *QUERIES, *QUERIES, *OTHERS]
+    return log_of(seed, library(dialect), SCHEMA, INITIAL, texts, most=3 if subqueries else 2)
+
+
+def log_of(
+    seed: int,
+    compiled: SqlLibrary,
+    schema: Sequence[str],
+    initial: Sequence[InitialTable],
+    texts: Sequence[str],
+    *,
+    most: int,
+) -> Log:
+    """The same of other tables and statements, up to `most` in a transaction."""
+    rng = random.Random(seed)
+    dialect = compiled.dialect.name
+    header = Header(dialect, schema, initial=initial, settings={"collation": COLLATIONS[dialect]})
+    store = Store(compiled, initial_state(Log(header, [], "empty"), compiled))
     again = 0.3 if seed % 3 == 0 else 0.0
     given = 10
     transactions: list[Transaction] = []
@@ -94,7 +108,7 @@ def random_log(seed: int, dialect: str, *, subqueries: bool = False) -> Log:
         view = WitnessView(store, number, state, statements=Later(rng, store.newest))
         statements: list[Statement] = []
         try:
-            for index in range(rng.randint(1, 3 if subqueries else 2)):
+            for index in range(rng.randint(1, most)):
                 sql = rng.choice(texts)
                 while "{id}" in sql:
                     given += 1

@@ -146,7 +146,8 @@ def test_what_a_subquery_sets_may_be_anything(level: str, affected: int, before:
 
 @pytest.mark.parametrize("level", ["mysql:read-committed", "mysql:repeatable-read", *LEVELS])
 @pytest.mark.parametrize(
-    ("shown", "wrong"), [([[1, 1]], False), ([[2, 1]], True), ([], False), ([[1, 1], [2, 1]], True)]
+    ("shown", "wrong"),
+    [([[1, 1]], False), ([[1, 2]], True), ([[2, 1]], True), ([], True), ([[1, 1], [2, 1]], True)],
 )
 def test_a_query_inserts_at_the_key_that_its_condition_gives(
     level: str, shown: object, wrong: bool, tmp_path: Path
@@ -157,6 +158,54 @@ def test_a_query_inserts_at_the_key_that_its_condition_gives(
     added = f"INSERT INTO days SELECT flight, COUNT(*) FROM seats WHERE flight = 1 GROUP BY flight {taken}"
     log: list[list[Sent]] = [[(added, [], 1)], [("SELECT day, sold FROM days ORDER BY day", [], shown)]]
     assert refuted(tmp_path / "log.jsonl", level, log) is wrong
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("first", [1, 2])
+@pytest.mark.parametrize("last", [1, 2, 3])
+def test_what_a_query_left_is_what_it_can_have_found(level: str, first: int, last: int, tmp_path: Path) -> None:
+    added = "INSERT INTO days SELECT flight, COUNT(*) FROM seats WHERE flight = 1 GROUP BY flight"
+    added += " ON CONFLICT (day) DO UPDATE SET sold = excluded.sold"
+    look = "SELECT day, sold FROM days"
+    log: list[list[Sent]] = [
+        [(added, [], 1)],
+        [(look, [], [[1, first]])],
+        [(INSERT, [2, 1, 2, 7], 1)],
+        [(added, [], 1)],
+    ]
+    log.append([(look, [], [[1, last]])])
+    assert refuted(tmp_path / "log.jsonl", level, log) is ((first, last) != (1, 2))
+
+
+@pytest.mark.parametrize("level", ["mysql:read-committed", "mysql:repeatable-read", "mysql:serializable"])
+@pytest.mark.parametrize(("first", "last"), [(1, 1), (2, 2), (1, 2), (2, 1)])
+def test_two_transactions_saw_the_same_version(level: str, first: int, last: int, tmp_path: Path) -> None:
+    rows = ((1, 1, 1, 5), (2, 1, 2, 5))
+    log: list[list[Sent]] = [[("UPDATE seats SET price = 9 WHERE flight = 1 LIMIT 1", [], 1)]]
+    for nine in (first, last):
+        log.append([(READ, [], [[seat, 9 if seat == nine else 5] for seat in (1, 2)])])
+    assert refuted(tmp_path / "log.jsonl", level, log, rows) is (first != last)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("seen", "wrong"), [(7, False), (8, True)])
+def test_a_row_is_its_own_though_others_may_change_it(level: str, seen: int, wrong: bool, tmp_path: Path) -> None:
+    log: list[list[Sent]] = [[(INSERT, [2, 1, 2, 7], 1), (READ, [], [[1, 5], [2, seen]])]]
+    log.append([("UPDATE seats SET price = price + 1 WHERE flight = 1", [], 2)])
+    assert refuted(tmp_path / "log.jsonl", level, log) is wrong
+
+
+@pytest.mark.parametrize(("price", "wrong"), [(9, False), (10, True)])
+def test_rows_are_followed_by_the_key_of_upserts_where_others_give_it_up(
+    price: int, wrong: bool, tmp_path: Path
+) -> None:
+    delete = "DELETE FROM seats WHERE flight = ? AND seat = ?"
+    log: list[list[Sent]] = [
+        [(MYSQL_UPSERT, [2, 1, 1, 9], 2)],
+        [(delete, [1, 1], 1)],
+        [(MYSQL_UPSERT, [3, 1, 1, 9], 1)],
+    ]
+    assert refuted(tmp_path / "log.jsonl", "mysql:repeatable-read", [*log, [(READ, [], [[1, price]])]]) is wrong
 
 
 MYSQL_INSERT = "INSERT INTO seats VALUES (?, ?, ?, ?)"

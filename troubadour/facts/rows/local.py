@@ -18,7 +18,7 @@ from sql_semantics.ir.queries import Aggregate, BaseTable, OutputColumn, Query, 
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table, Unique
 from sql_semantics.ir.statements import Conflict, Delete, Insert, NoEffect, Statement, Update
 from sql_semantics.ir.walks.effects import columns_set, draws, fired_by, reached, touched_tables, written_tables
-from sql_semantics.ir.walks.traverse import conjunction, conjuncts, has_subquery
+from sql_semantics.ir.walks.traverse import columns_read, conjunction, conjuncts, has_subquery
 from sql_semantics.library import Program
 from sql_semantics.outcome import Outcome
 from sql_semantics.records import dataclass, replace
@@ -31,6 +31,9 @@ from troubadour.facts.rows.picked import Picked, picked_by
 from troubadour.facts.rows.seen import seen_by
 
 _TRUE = Const(True, BOOLEAN)
+
+Columns = tuple[int, ...]
+"""Those of a key, or of an answer."""
 
 PARTS = 50
 """Rows of one INSERT up to which each is followed by itself."""
@@ -68,7 +71,8 @@ class Part:
     by what other rows tell; `blurs`: what it leaves in a row is not told. `strict`: the same where a row that it
     changes is then as the subqueries saw it; `least`: a query of the rows of which it meets the one of the smallest
     key, or the largest. `columns`: those of the answer that it tells of (empty: all). `keyed`: those of what it shows
-    of a row that are its key (empty: it does not show that)."""
+    of a row that are its key (empty: it does not show that), `whole`: that are its columns (empty: it shows not all);
+    `every`: it shows each row of its table. `group`: of which an INSERT leaves what a query tells of it."""
 
     table: str
     does: Does
@@ -86,6 +90,21 @@ class Part:
     keyed: tuple[int, ...] = ()
     strict: Part | None = None
     least: tuple[Part, bool] | None = None
+    whole: Columns = ()
+    every: bool = False
+    group: Group | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """The one group that an INSERT leaves in a row, if there are any rows of it: the query that `asks` for it (`locks`:
+    where it locks what it reads), what of the row that is inserted stands in its answer (`answers`: by output the
+    column), and an INSERT that `gives` a row in its place, whose values are its parameters."""
+
+    asks: Part
+    locks: Part
+    answers: Columns
+    gives: Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +143,6 @@ class Untold(Enum):
 
     FAILS = "it would fail"
     ANYTHING = "anything"
-
-
-Columns = tuple[int, ...]
-"""Those of a key."""
 
 
 def local_of(
@@ -350,8 +365,60 @@ def _inserted_group(
             return ()
         row.append(given[group.index])
     asked = Insert(table.name, (tuple(row),), None, (), None)
-    more = {"conditional": True, "maybe": True, "blurs": True}
+    told = _told_group(statement, query, catalog, tables, dialect)
+    more = {"conditional": True, "maybe": True, "blurs": True, "group": told}
     return (_part(asked, table.name, Does.INSERTS, catalog, dialect, shows=False, **more),)
+
+
+def _told_group(
+    statement: Insert, query: Select, catalog: Catalog, tables: Mapping[str, Columns], dialect: Dialect
+) -> Group | None:
+    """What is told of the group of an INSERT that leaves it as it is; None where it leaves something else."""
+    conflict, table = statement.conflict, catalog.tables[statement.table]
+    width = len(table.columns)
+    if conflict is not None:
+        overwritten = {place for place, value in conflict.assignments if _is_column(value, width + place)}
+        plain = conflict.action == "update" and conflict.where is None and len(overwritten) == len(conflict.assignments)
+        if not plain or overwritten != {*range(width)} - {*tables[table.name]}:
+            return None
+    if len(query.sources) != 1 or query.locking:
+        return None
+    (source,) = query.sources
+    if not isinstance(source.relation, BaseTable) or source.relation.name not in tables.keys() - {table.name}:
+        return None
+    parts = _selected(query, source.relation.name, tables[source.relation.name], catalog, dialect, {})
+    grouped = parts[0].grouped if parts else None
+    if grouped is None:
+        return None
+    answers = [-1] * len(query.outputs)
+    for place, (column, given) in enumerate(zip(table.columns, statement.from_query, strict=True)):
+        read = columns_read(given)
+        if len(read) != 1 or not (place in tables[table.name] or column.type.kind in INTEGER_KINDS):
+            return None
+        answers[next(iter(read))] = place
+    told = tuple(place if _is_whole_number(grouped, place) else None for place in grouped.outputs)
+    if -1 in answers:
+        return None
+    asks = replace(parts[0], grouped=replace(grouped, outputs=told))
+    given_row = tuple(Param(place, column.type) for place, column in enumerate(table.columns))
+    gives = Insert(table.name, (given_row,), None, (), None, conflict)
+    given_part = _part(gives, table.name, Does.INSERTS, catalog, dialect, shows=False, plain=conflict is None)
+    return Group(asks, replace(asks, does=Does.LOCKS), tuple(answers), given_part)
+
+
+def _is_column(value: Expr, place: int) -> bool:
+    return isinstance(value, Column) and value.index == place
+
+
+def _is_whole_number(grouped: Grouped, place: int | None) -> bool:
+    """Whether what a group has at a place of its keys and aggregates is stored as it is in a column of whole
+    numbers."""
+    if place is None or place < grouped.keys:
+        return place is not None
+    aggregate = grouped.aggregates[place - grouped.keys]
+    return aggregate.function in ("count_star", "count") or (
+        aggregate.function in ("sum", "min", "max") and aggregate.arguments[0].type.kind in INTEGER_KINDS
+    )
 
 
 _SOME: Mapping[Kind, Value] = {**dict.fromkeys(INTEGER_KINDS, 0), Kind.TEXT: "", Kind.BOOLEAN: False}
@@ -444,7 +511,10 @@ def _selected(
         outputs, grouped = _taken_apart(statement)
         query = replace(statement, groups=None, aggregates=(), having=None, outputs=outputs, order=())
     cut = statement.limit is not None or statement.offset is not None
-    beside = {**beside, "keyed": () if grouped is not None else _keyed(statement.outputs, key)}
+    if grouped is None:
+        whole = _keyed(statement.outputs, tuple(range(len(catalog.tables[table].columns))))
+        every = statement.where is None and not (cut or statement.skip_locked)
+        beside = {**beside, "keyed": _keyed(statement.outputs, key), "whole": whole, "every": every}
     more = {"grouped": grouped, "distinct": statement.distinct, "skips": statement.skip_locked, "cut": cut, **beside}
     return (_part(query, table, does, catalog, dialect, True, **more),)
 

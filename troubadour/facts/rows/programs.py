@@ -6,7 +6,8 @@ not know which was before which.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import Query
@@ -33,7 +34,7 @@ from troubadour.facts.rows.local import (
     rekeyed,
 )
 from troubadour.facts.rows.tables import Key, Tables, tables_of
-from troubadour.facts.rows.told import Share, Told, told_by
+from troubadour.facts.rows.told import Share, Told, told_by, told_of_group
 from troubadour.problem.budget import STATEMENT
 from troubadour.problem.problem import Problem
 
@@ -42,7 +43,8 @@ from troubadour.problem.problem import Problem
 class Step:
     """A part of a statement (its number) with its arguments; `places`: those of the only rows that it may touch (None:
     any of its table), which its own answer tells if it `answers` so; `told`: what the statement's answer says of all
-    its parts together. `idle`: it changed no row, as it was answered. `alone`: the answer is about one row."""
+    its parts together. `idle`: it changed no row, as it was answered. `alone`: the answer is about one row.
+    `asks`: the query of the group that it inserts."""
 
     statement: int
     part: Part
@@ -53,6 +55,7 @@ class Step:
     idle: bool = False
     alone: bool = False
     answers: bool = False
+    asks: Step | None = None
     _fitting: dict[Share, bool] = field(default_factory=dict)
 
     def fits(self, share: Share) -> bool:
@@ -112,13 +115,15 @@ class RowPrograms:
         """`strict`: a row that a write changes is as the write's subqueries saw it; `newer`: what foreign keys do about
         other rows meets newer ones than the statement, which then may be left as anything; `mixed`: as `tables_of`."""
         self.problem = problem
-        self._strict, self._newer = strict, newer
+        self._strict, self._newer, self._mixed = strict, newer, mixed
         self.tables: Tables = tables_of(problem, mixed=mixed)
         self._known: dict[int, RowProgram] = {}
         self._effects: dict[tuple[int, Row | None], Effect | Untold] = {}
         self._met: dict[tuple[str, Row], Row] = {}
         self._shapes: dict[tuple[Part, object], int] = {}
         self._cascades: dict[object, tuple[Part, int]] = {}
+        self._whole: dict[tuple[str, Key | None], set[Row]] | None = None
+        self._groups: dict[tuple[int, Row], tuple[Step, Told]] = {}
         self.statements = self.local = 0
         """How many statements were looked at, and how many of them are followed."""
 
@@ -170,6 +175,31 @@ class RowPrograms:
     def beside(self, step: Step, part: Part) -> Step:
         """Another part with the arguments of a step."""
         return Step(step.statement, part, step.arguments, self._shape(part, step.arguments), None, Told())
+
+    def shown(self, table: str, place: Key) -> Set[Row] | None:
+        """The rows at a place that answers show with all their columns; None where that is not told."""
+        if self._whole is None:
+            self._whole = defaultdict(set)
+            for item in sorted([*self.problem.committed, *self.problem.unknown]):
+                for step in self.of(item).steps:
+                    for shown in step.told.shown if step.part.whole else ():
+                        row = tuple([shown[column] for column in step.part.whole])
+                        self._whole[step.part.table, self.tables.place_of(step.part.table, row)].add(row)
+        return None if (table, None) in self._whole else self._whole.get((table, place), frozenset())
+
+    def giving(self, step: Step, row: Row) -> tuple[Step, Told]:
+        """The INSERT of a group as one of a row, and what that says of the rows that the group is of."""
+        group = step.part.group
+        assert group is not None
+        found = self._groups.get((step.shape, row))
+        if found is None:
+            shape = self._shape(group.gives, row)
+            asked = group.asks.grouped
+            assert asked is not None
+            told = told_of_group(asked, tuple([row[column] for column in group.answers]), self.tables)
+            given = Step(step.statement, group.gives, row, shape, step.places, step.told)
+            found = self._groups[step.shape, row] = given, told
+        return found
 
     def _made(self, item: int) -> RowProgram:
         statements = self.problem.prepared(item).statements
@@ -249,7 +279,15 @@ class RowPrograms:
             rests = idle and part.does is not Does.READS
             alone = len(found.parts) == 1 and places is not None and len(places) == 1
             answers = answers and places is not None
-            steps.append(Step(statement.index, part, statement.arguments, shape, places, told, rests, alone, answers))
+            asks = None
+            if part.group is not None and not rests:
+                asked = part.group.locks if self._mixed else part.group.asks
+                number, there = self._shape(asked, statement.arguments), self.places(asked, statement.arguments)
+                asks = Step(statement.index, asked, statement.arguments, number, there, Told())
+                steps.append(asks)
+            steps.append(
+                Step(statement.index, part, statement.arguments, shape, places, told, rests, alone, answers, asks)
+            )
         self.local += 1
         program.steps += steps
         for cascade in found.cascades if affected != 0 else ():

@@ -27,11 +27,13 @@ Key = tuple[Value, ...]
 @dataclass(frozen=True, slots=True)
 class Tables:
     """By table the columns of its key. `folds`: texts may be equal in SQL that are not in Python; `untaken`: by table
-    the keys that no row has which an INSERT of the log gives, as each gives another one."""
+    the keys that no row has which an INSERT of the log gives, as each gives another one;
+    `doubled`: tables of which a transaction may see an old row beside the one with its key that it changed."""
 
     keys: dict[str, Columns]
     folds: bool
     untaken: dict[str, frozenset[Columns]] = field(default_factory=dict)
+    doubled: frozenset[str] = frozenset()
 
     def place(self, key: Key) -> Key | None:
         """What stands for a key, the same for equal ones; None where that is not told."""
@@ -141,11 +143,12 @@ def _upserted_by(problem: Problem, table: Table, keys: Sequence[Unique], untaken
 def tables_of(problem: Problem, *, mixed: bool) -> Tables:
     """The tables of a problem whose initial rows are known, and which stay as they are defined. `mixed`: a transaction
     sees newer rows that it changed beside those of its snapshot. Where rows give up their keys, two of these may have
-    one that is not the primary one: they are told apart by the primary one then."""
+    one that is not the primary one."""
     dialect, catalog = problem.library.dialect, problem.library.catalog
     folds = dialect.rules.running.folds_texts_of_keys or not equal_by_code_points(text_rule(dialect))
     found: dict[str, Columns] = {}
     untaken: dict[str, frozenset[Columns]] = {}
+    doubled: set[str] = set()
     if problem.library.stepwise or catalog.transient:
         return Tables({}, folds)
     for name, table in catalog.tables.items():
@@ -155,11 +158,13 @@ def tables_of(problem: Problem, *, mixed: bool) -> Tables:
         primary = next((key for key in plain if key.primary), plain[0] if plain else None)
         if primary is None:
             continue
-        if len(plain) > 1 and not (mixed and name in problem.given_up()):
+        if len(plain) > 1:
             untaken[name] = _untaken(problem, table)
             primary = _upserted_by(problem, table, plain, untaken[name]) or primary
+            if mixed and not primary.primary and name in problem.given_up():
+                doubled.add(name)
         types = [table.columns[place].type for place in primary.columns]
         plain_texts = folds or not any(one.collation for one in types)
         if plain_texts and all(one.kind in EXACT_KINDS | {Kind.TEXT} and not one.padded for one in types):
             found[name] = primary.columns
-    return Tables(found, folds, untaken)
+    return Tables(found, folds, untaken, frozenset(doubled))

@@ -7,7 +7,7 @@ have a share of some kind, or gives the sum of the shares. Does not know which r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import inf
 from typing import Literal
@@ -80,6 +80,17 @@ class Told:
         counted = [(frozenset(one.low.items()), frozenset(one.high.items()), one.other) for one in self.counted]
         return tuple(counted), tuple(one.total for one in self.summed)
 
+    @property
+    def exact(self) -> bool:
+        """Whether no row was shown but those that the answer has."""
+        return any(one.what == "row" and one.kind is _shown and one.other == 0 for one in self.counted)
+
+    @property
+    def shown(self) -> Iterator[Row]:
+        """The rows that were shown."""
+        for one in self.counted:
+            yield from (row for row in one.low if one.what == "row" and isinstance(row, tuple))
+
     def fits(self, share: Share) -> bool:
         """Whether the share of one row is all that was answered."""
         for counted in self.counted:
@@ -129,6 +140,13 @@ def told_by(statement: PreparedStatement, parts: Sequence[Part], tables: Tables)
         )
     if limit is not None and not offset and not whole and part.does is Does.READS:
         _of_first_rows(told, statement, part, rows)
+    return told
+
+
+def told_of_group(grouped: Grouped, row: Row, tables: Tables) -> Told:
+    """What the answer of a query of one group says."""
+    told = Told()
+    _of_groups(told, grouped, [row], tables)
     return told
 
 

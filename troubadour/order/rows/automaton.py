@@ -12,10 +12,12 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 from operator import and_
 
+from troubadour.facts.rows.programs import Step
+from troubadour.facts.rows.told import Share
 from troubadour.isolation.times import sent_after, was_there
 from troubadour.order.graph import ones
 from troubadour.order.rows.events import Events, Model
-from troubadour.order.rows.states import NoWay, RowStates, Transition, Version
+from troubadour.order.rows.states import NoWay, RowStates, Transition, Vague, Version
 from troubadour.order.rows.ways import Ways
 from troubadour.problem.budget import Budget
 from troubadour.problem.problem import Problem
@@ -47,14 +49,15 @@ class Automata:
         commit, snapshot, graph = self._events.commit, self._events.snapshot, self._events.graph
         refused = sum(map(len, row.forbidden.values()))
         order = [(graph.before[commit[i]], graph.before[snapshot[i]], graph.after[snapshot[i]]) for i in writers]
-        looked_at = order, row.built, refused
+        shown = [(*self.sides(row, event), shares) for event, _, shares in row.shown.values()]
+        looked_at = order, row.built, refused, shown
         if looked_at == row.looked_at:
             return False
         row.looked_at = looked_at
         required = [self.sides(row, commit[item])[0] for item in writers]
         views = [self._views(row, item) for item in writers]
         barred = [self._barred(row, item) for item in writers]
-        signature = required, views, barred, refused
+        signature = required, views, barred, refused, shown
         if signature == row.signature:
             return False
         row.signature = signature
@@ -125,22 +128,81 @@ class Automata:
 
     def _keep(self, row: RowStates, layers: list[dict[int, set[Version]]], found: list[list[Transition]]) -> None:
         """Keep what leads to the end."""
-        good = layers[-1]
-        sizes = [good]
-        kept: list[Transition] = []
-        for taken in reversed(found):
+        ways = self._leading(layers[-1], found)
+        for event, step, shares in row.shown.values():
+            ways = self._through(row, ways, event, step, shares)
+        last = {0: {row.initial}} if not ways else defaultdict(set)
+        for one in ways[-1] if ways else ():
+            last[one.before | 1 << one.writer].add(one.new)
+        sizes: list[dict[int, set[Version]]] = []
+        row.by_writer = defaultdict(list)
+        for taken in ways:
             before: dict[int, set[Version]] = defaultdict(set)
             for one in taken:
-                if one.new in good.get(one.before | 1 << one.writer, ()):
-                    kept.append(one)
-                    before[one.before].add(one.old)
+                before[one.before].add(one.old)
+                row.by_writer[one.writer].append(one)
             sizes.append(before)
-            good = before
-        row.states, row.views = sizes[::-1], {}
-        row.by_writer = defaultdict(list)
-        for one in kept:
-            row.by_writer[one.writer].append(one)
+        row.states, row.views = [*sizes, last], {}
+        row.splits = any(len(versions) > 1 for size in row.states for versions in size.values())
         row.certain = self._certain(row)
+
+    @staticmethod
+    def _leading(last: dict[int, set[Version]], found: list[list[Transition]]) -> list[list[Transition]]:
+        """The transitions that lead to the end."""
+        ways: list[list[Transition]] = []
+        good = last
+        for taken in reversed(found):
+            before: dict[int, set[Version]] = defaultdict(set)
+            kept = [one for one in taken if one.new in good.get(one.before | 1 << one.writer, ())]
+            for one in kept:
+                before[one.before].add(one.old)
+            ways.append(kept)
+            good = before
+        return ways[::-1]
+
+    def _through(
+        self, row: RowStates, ways: list[list[Transition]], event: int, step: Step, shares: frozenset[Share]
+    ) -> list[list[Transition]]:
+        """The transitions on ways on which another transaction met the row as it was shown to it. Raises NoWay."""
+        before, after = self.sides(row, event)
+        fits: dict[Version, bool] = {}
+
+        def is_met(mask: int, version: Version) -> bool:
+            if before & ~mask or mask & after:
+                return False
+            if version not in fits:
+                fits[version] = any(
+                    share is Vague.SHARE or share in shares for _, share in self._ways.stepped(step, version)
+                )
+            return fits[version]
+
+        passed: list[set[tuple[int, Version]]] = [{(0, row.initial)} if is_met(0, row.initial) else set()]
+        for taken in ways:
+            following: set[tuple[int, Version]] = set()
+            for one in taken:
+                there = one.before | 1 << one.writer, one.new
+                if (one.before, one.old) in passed[-1] or is_met(*there):
+                    following.add(there)
+            passed.append(following)
+        if not passed[-1]:
+            raise NoWay
+        leads: set[tuple[int, Version]] = {
+            there for one in (ways[-1] if ways else ()) if is_met(*(there := (one.before | 1 << one.writer, one.new)))
+        }
+        kept: list[list[Transition]] = []
+        for size in range(len(ways) - 1, -1, -1):
+            left: list[Transition] = []
+            sooner: set[tuple[int, Version]] = set()
+            for one in ways[size]:
+                here = one.before, one.old
+                leading = (one.before | 1 << one.writer, one.new) in leads
+                if leading or here in passed[size]:
+                    left.append(one)
+                if leading or is_met(*here):
+                    sooner.add(here)
+            kept.append(left)
+            leads = sooner
+        return kept[::-1]
 
     def _views(self, row: RowStates, item: int) -> frozenset[Version] | None:
         """The versions that the snapshot of a writer may have; None where it has none, or nothing is known yet."""

@@ -133,7 +133,7 @@ class _Row:
         opposite, anything = Counter[Version](), len(self._row.vague)
         for kind in self._kinds:
             count = len(kind.places)
-            if any(Vague.VERSION in pair for pair in kind.pairs):
+            if any(isinstance(version, Vague) for pair in kind.pairs for version in pair):
                 anything += count
                 continue
             others = {pair[1 - end] for pair in kind.pairs if pair[0] != pair[1]}

@@ -81,6 +81,10 @@ class _Reader:
     steps: list[Step]
     told: Told
     signature: object = None
+    group: tuple[Step, RowStates] | None = None
+    """Of the query of a group that is inserted, the INSERT with the row that it leaves."""
+    settled: int = -1
+    """How often that row was made when it was asked which groups are left."""
     left: list[tuple[RowStates, list[int]]] = field(default_factory=list)
     """Of a query, the rows of which its answer leaves some versions only, with the writers before these."""
 
@@ -261,6 +265,13 @@ class _Propagation:
                     by_statement[step.statement, step.part.table].append(step)
             for (statement, _), steps in by_statement.items():
                 self._readers.append(_Reader(item, statement, steps[0].part.table, steps, steps[0].told))
+            blind = self._of[item].changes | self._of[item].adds
+            for step in self._of[item].steps:
+                asks = step.asks
+                if asks is not None and asks.part.table not in blind and self._ways.groups(step) is not None:
+                    (place,) = step.places or ((),)
+                    group = step, self._rows[step.part.table][place]
+                    self._readers.append(_Reader(item, step.statement, asks.part.table, [asks], Told(), group=group))
 
     def _propagate(self, derived: Derived) -> None:
         changed = True
@@ -272,6 +283,8 @@ class _Propagation:
                     changed = self._build(row) or changed
             for reader in self._readers:
                 self._look()
+                if reader.group is not None and not reader.told.something:
+                    changed = self._settle(reader, *reader.group) or changed
                 changed = self._read(reader) or changed
                 if not self._model.views and reader.steps[0].part.least is not None:
                     changed = self._pick(reader) or changed
@@ -317,7 +330,7 @@ class _Propagation:
                 return None
             found: list[tuple[int, Version]] = []
             for mask, version in states:
-                if version is Vague.VERSION:
+                if isinstance(version, Vague):
                     return None
                 seen = isinstance(version, tuple) and self._programs.can_see(query, row.table, version)
                 found.append((mask, version if seen else None))
@@ -348,7 +361,8 @@ class _Propagation:
         inserts = any(step.part.does is Does.INSERTS for step in row.steps[item])
         if item in row.vague or later or not all(one.touches for one in ways):
             return None
-        if inserts and not self._model.whole and len(row.writers) > 1:
+        doubles = inserts or row.table in self._programs.tables.doubled
+        if doubles and not self._model.whole and not row.is_own(item):
             # beside its own row its view may have an older one of that key
             return None
         return [(one.before, one.new) for one in ways]
@@ -421,8 +435,52 @@ class _Propagation:
             raise _Refuted(RowConflict(reader, rows, circle=(first, second)))
         return True
 
-    def _read(self, reader: _Reader) -> bool:
-        """What an answer forces; whether anything is new."""
+    def _settle(self, reader: _Reader, step: Step, row: RowStates) -> bool:
+        """Exclude the groups that a query cannot have found; ask for the one that is left. Whether anything is new."""
+        rows = self._ways.groups(step)
+        assert rows is not None
+        (affected,) = step.told.summed[0].total
+        gone = row.forbidden[reader.answer]
+        open_: dict[Row, Share] = {one: (int(affected), one) for one in sorted(rows, key=repr)}
+        open_ = {one: share for one, share in open_.items() if share not in gone}
+        unseen = True
+        if row.states is not None and reader.item not in row.vague:
+            met = {
+                one.new
+                for one in row.by_writer.get(row.number[reader.item], ())
+                for statement, _ in one.shares or ()
+                if statement == reader.statement
+            }
+            unseen = any(isinstance(version, Vague) for version in met)
+            later = any(one.statement > step.statement and one.writes for one in row.steps[reader.item])
+            if later:
+                unseen = True
+            else:
+                open_ = {one: share for one, share in open_.items() if one in met}
+        if row.built != reader.settled:
+            reader.signature = None
+        reader.settled = row.built
+        found = self._possible(reader)
+        if found is None:
+            return False
+        possible, _, loose = found
+        excluded: set[Share] = set()
+        for one, share in open_.items():
+            _, told = self._programs.giving(step, one)
+            if narrowed(told, {number: set(shares) for number, shares in possible.items()}, loose) is not None:
+                excluded.add(share)
+        gone |= excluded
+        left = [one for one, share in open_.items() if share not in excluded]
+        if len(left) == 1 and not unseen:
+            _, reader.told = self._programs.giving(step, left[0])
+            reader.signature = None
+        return bool(excluded)
+
+    def _possible(
+        self, reader: _Reader
+    ) -> tuple[Possible, list[tuple[RowStates, list[tuple[int | None, Share]]]], bool] | None:
+        """The shares that rows may have in an answer, as far as they are told, with the writers before, and whether
+        other rows may have any; None where nothing changed since it was asked for."""
         possible: Possible = {}
         seen: list[tuple[RowStates, list[tuple[int | None, Share]]]] = []
         loose = reader.table in self._open and any(step.places is None for step in reader.steps)
@@ -431,7 +489,7 @@ class _Propagation:
         graph = self._events.graph
         signature = (graph.before[event], graph.after[event], tuple([row.built for row, _ in touched]))
         if signature == reader.signature:
-            return False
+            return None
         reader.signature = signature
         self._facts.problem.budget.note(ROW * len(touched))
         for number, (row, steps) in enumerate(touched):
@@ -447,6 +505,15 @@ class _Propagation:
             if not possible[number]:
                 versions = self._readable(row, reader, event)
                 raise _Refuted(RowConflict(reader.answer, ((row.table, row.place),), versions))
+        return possible, seen, loose
+
+    def _read(self, reader: _Reader) -> bool:
+        """What an answer forces; whether anything is new."""
+        asked = self._possible(reader) if reader.told.something else None
+        if asked is None:
+            return False
+        possible, seen, loose = asked
+        event = self._event(reader)
         before = {number: set(shares) for number, shares in possible.items()}
         excess = narrowed(reader.told, possible, loose)
         if excess is not None:
@@ -470,6 +537,10 @@ class _Propagation:
             if gone and reader.steps[0].part.does is Does.READS:
                 known = [mask for mask in masks if mask is not None]
                 reader.left += [(row, known)] if len(known) == len(masks) else []
+            if None not in masks and gone and row.splits:
+                shown = event, reader.steps[0], frozenset(left)
+                changed = changed or row.shown.get(reader.answer) != shown
+                row.shown[reader.answer] = shown
             if None not in masks:
                 changed = self._place(row, event, masks, reader.answer) or changed
         return changed
@@ -610,7 +681,14 @@ class _Propagation:
         if place is None:
             if self._model.acts and step.part.does is Does.LOCKS:
                 found = self._at(step, self._automata.at(row, self._events.commit[item]))
-                return None if found is None else [*found, (None, NOTHING)]
+                met = {
+                    share
+                    for version in self._automata.window(row, item, step.statement)
+                    for _, share in self._ways.stepped(step, version)
+                }
+                # one that is deleted and inserted anew while its lock is waited for may be passed over
+                passed = self._model.views or NOTHING in met or Vague.SHARE in met
+                return [*found, (None, NOTHING)] if passed and found is not None else found
             return self._at(step, self._automata.at(row, event))
         if item in row.vague:
             return None

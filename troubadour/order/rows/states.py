@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from sql_semantics.records import dataclass, field
 from sql_semantics.view import Row
+from troubadour.facts.rows.local import Does
 from troubadour.facts.rows.programs import Step
 from troubadour.facts.rows.tables import Key
 from troubadour.facts.rows.told import Share
@@ -29,6 +30,7 @@ class Vague(Enum):
     """What stands for a version, or for a share in an answer, of which nothing is known."""
 
     VERSION = "any version"
+    UNSEEN = "a version that no answer shows"
     SHARE = "any share"
     VIEW = "the share of the version that its view has"
 
@@ -85,8 +87,13 @@ class RowStates:
     """What a writer makes of a version, by both."""
     number: dict[int, int] = field(default_factory=dict)
     windows: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    shown: dict[tuple[int, int], tuple[int, Step, frozenset[Share]]] = field(default_factory=dict)
+    """By answer of another transaction the event at which it met the row, the step, and the shares that are left."""
+    splits: bool = False
+    """Whether one set of writers may have left several versions."""
     certain: int = 0
     """The writers, as bits, that write the row for certain."""
+    _inserted: set[int] | None = None
     _events: list[int] = field(default_factory=list)
     _first: list[int] = field(default_factory=list)
 
@@ -94,6 +101,13 @@ class RowStates:
     def limit(self) -> int:
         """Transitions beyond which nothing is told of it until more is known of the order of its writers."""
         return LIMIT + PER_WRITER * len(self.writers)
+
+    def is_own(self, item: int) -> bool:
+        """Whether no other transaction than a writer has, or may have, left a new row of that key."""
+        if self._inserted is None:
+            adding = {n for n, steps in self.steps.items() if any(one.part.does is Does.INSERTS for one in steps)}
+            self._inserted = adding | self.vague
+        return self.initial is None and self._inserted <= {item}
 
     def close(self, commit: Mapping[int, int]) -> None:
         """All writers are noted; `commit` are the events of their commits."""

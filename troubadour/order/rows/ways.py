@@ -6,9 +6,10 @@ newest one where it writes. What its answers exclude is left out. Does not know 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
-from troubadour.facts.rows.local import Does, Untold
+from sql_semantics.view import Row
+from troubadour.facts.rows.local import Does, Effect, Untold
 from troubadour.facts.rows.programs import RowPrograms, Step
 from troubadour.facts.rows.told import NOTHING
 from troubadour.order.rows.events import Model
@@ -46,8 +47,7 @@ class Ways:
             yield way(version, None, False)
         found: dict[Made, None] = {}
         if self._model.acts:
-            only = row.initial is None and row.writers == [item]
-            for new, shares, touches in self._acted(row.steps[item], version, only=only):
+            for new, shares, touches in self._acted(row, item, version):
                 found[new, shares, touches] = None
         elif self._model.whole:
             found.update(dict.fromkeys(self._followed(row, item, version)))
@@ -74,7 +74,7 @@ class Ways:
             found.update(dict.fromkeys((new, untold, True) for new in self._inserted_anew(steps)))
         elif version in (None, Vague.VERSION) or views is None or version in views or Vague.VERSION in views:
             for new, shares, touches in self._followed(row, item, version):
-                if touches if self._model.versions else new != version or new is Vague.VERSION:
+                if touches if self._model.versions else new != version or isinstance(new, Vague):
                     found[new, shares, True] = None
         if self._model.versions and any(step.writes and not step.fits(NOTHING) for step in steps):
             return
@@ -88,7 +88,7 @@ class Ways:
         for view in views:
             for new, shares, touches in self._followed(row, item, view):
                 changes = touches if self._model.versions else new != view
-                if not changes or new is Vague.VERSION:
+                if not changes or isinstance(new, Vague):
                     # where values are compared, what a write leaves as its snapshot has it is written all the same
                     writes = touches and not self._model.versions and view is not None
                     told = tuple((n, Vague.SHARE if n in later else share) for n, share in shares)
@@ -139,7 +139,7 @@ class Ways:
     def stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
         """What a step may make of a version, each with the row's share in its answer: nothing where it would fail."""
         if step.part.blurs and step.part.does is Does.INSERTS:
-            return [(Vague.VERSION, Vague.SHARE), (version, NOTHING)]
+            return self._grouped(step, version)
         found = self._stepped(step, version)
         if step.part.blurs:
             # what is set is not told
@@ -148,7 +148,55 @@ class Ways:
             found.append((version, NOTHING))
         return found
 
+    def groups(self, step: Step) -> Set[Row] | None:
+        """The rows that an INSERT of a group may leave and that some answer shows; None where it may leave any."""
+        if step.part.group is None or self.brings_back or not step.told.summed:
+            return None
+        (place,) = step.places or ((),)
+        return self.programs.shown(step.part.table, place)
+
+    def _grouped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
+        """What an INSERT of a group may make of a version: nothing else where there is no group."""
+        rows = self.groups(step)
+        if rows is None:
+            return [(Vague.VERSION, Vague.SHARE), (version, NOTHING)]
+        found: list[tuple[Version, Entry]] = [(version, NOTHING)]
+        (affected,) = step.told.summed[0].total
+        assert isinstance(affected, int)
+        for row in sorted(rows, key=repr):
+            given, _ = self.programs.giving(step, row)
+            if isinstance(version, Vague):
+                found.append((row, (affected, row)))
+                continue
+            effect = self.programs.effect(given, version)
+            if effect is Untold.ANYTHING:
+                return [(Vague.VERSION, Vague.SHARE), (version, NOTHING)]
+            if isinstance(effect, Effect):
+                found.append((effect.after, (effect.affected, row)))
+        return [*found, *self._another(step, version, affected)]
+
+    def _another(self, step: Step, version: Version, affected: int) -> list[tuple[Version, Entry]]:
+        """The same where it leaves a row that no answer shows."""
+        if isinstance(version, Vague):
+            return [(Vague.UNSEEN, (affected, None))]
+        given = step
+        if version is not None:
+            key = self.programs.tables.keys[step.part.table]
+            # any other one is counted alike
+            other = tuple([v if n in key else 0 if v is None else v + 1 for n, v in enumerate(version)])  # type: ignore[operator]  # whole numbers
+            given, _ = self.programs.giving(step, other)
+        effect = self.programs.effect(given, version)
+        if isinstance(effect, Untold):
+            return [] if effect is Untold.FAILS else [(Vague.UNSEEN, Vague.SHARE)]
+        return [(Vague.UNSEEN, (effect.affected, None))]
+
     def _stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
+        if version is Vague.UNSEEN:
+            if step.part.does in (Does.READS, Does.LOCKS):
+                if not step.part.whole or not step.told.exact:
+                    return [(version, Vague.SHARE)]
+                return [] if step.part.every else [(version, NOTHING)]
+            version = Vague.VERSION
         if isinstance(version, Vague):
             # a plain INSERT met no row there
             effect = self.programs.effect(step, None) if step.part.plain else Untold.ANYTHING
@@ -163,19 +211,19 @@ class Ways:
         return [(effect.after, (effect.affected, effect.shown))]
 
     def _acted(
-        self, steps: list[Step], version: Version, *, only: bool
+        self, row: RowStates, item: int, version: Version
     ) -> Iterator[tuple[Version, tuple[tuple[int, Entry], ...], bool]]:
         """Steps in turn, those that write or lock on the newest version, which stays from the first that meets it on;
-        before that a statement may as well have met another one, and passed the row over. `only`: no other transaction
-        has, or may have, left a row of that key."""
+        before that a statement may as well have met another one, and passed the row over."""
+        only, doubled = row.is_own(item), row.table in self.programs.tables.doubled
         ways: list[tuple[Version, dict[int, Entry], bool, bool]] = [(version, {}, False, False)]
-        for step in steps:
+        for step in row.steps[item]:
             following: list[tuple[Version, dict[int, Entry], bool, bool]] = []
             for current, shares, held, changed in ways:
                 if step.part.does is Does.READS and not changed:
                     following.append((current, self._with(shares, step, Vague.VIEW), held, changed))
                     continue
-                if step.part.does is Does.READS and version is None and not only:
+                if step.part.does is Does.READS and not only and (version is None or doubled):
                     # beside its own row its view may have an older one of that key, which is deleted
                     following.append((current, self._with(shares, step, Vague.SHARE), held, changed))
                     continue
