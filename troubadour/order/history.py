@@ -18,7 +18,6 @@ from troubadour.facts.sql.effects import Account, Accounts, Known, Place, Unknow
 from troubadour.facts.sql.events import Moment, ViewClocks, clocks, item_at, viewing_statement
 from troubadour.facts.sql.view_accounts import RowAccounts, reads_rows, reads_views
 from troubadour.isolation.levels import Conflict, Level, Visible
-from troubadour.isolation.times import Times, sent_after
 from troubadour.order.counters import Counter
 from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
@@ -226,14 +225,18 @@ class _Maker:
         self._counts: dict[Place, dict[int, tuple[int, Known]]] = {}
         """Of a counted row by event: how much was counted then, and what was seen."""
         self._happened: set[int] = set()
-        self._timed = any(times.sent is not None for times in problem.times)
+        self._sent: dict[str | None, dict[int, int]] = defaultdict(dict)
+        """By clock when commits were sent, by their events."""
 
     def made(self) -> History:
         history, problem = self._history, self._problem
         for item in history.items:
             problem.budget.left()
             self._of[item] = self._accounts.of(item)
-            history.commit[item] = self._event("place", item)
+            own = history.commit[item] = self._event("place", item)
+            times = problem.times[item]
+            if times.sent is not None:
+                self._sent[times.clock][own] = times.sent
             history.snapshot[item] = self._event("snapshot", item) if self._has_snapshot() else history.commit[item]
         self._collect()
         self._count()
@@ -393,25 +396,19 @@ class _Maker:
             return
         own = self._history.commit[item]
         others &= ~(1 << own)
-        unseen = [
-            source
-            for source in sources
-            if source == own or (is_read and not self._may_have_seen(source, item, statement))
-        ]
-        if unseen:
-            sources = tuple([source for source in sources if source not in unseen])
+        sent_later = self._sent_after(item, statement, sources) if is_read else ()
+        if own in sources or sent_later:
+            sources = tuple([source for source in sources if source != own and source not in sent_later])
         if others or len(sources) == 0 or (len(sources) == 1 and sources[0] != INITIAL):
             self._history.reads.append(Read(event, item, self._number[place], sources, others, known))
 
-    def _may_have_seen(self, source: int, item: int, statement: int | None) -> bool:
-        """Whether times leave it open that a statement (None: the last) took what another transaction wrote."""
-        if source == INITIAL or not self._timed:
-            return True
-        writer = self._history.item_of(source)
-        assert writer is not None
-        reader: Times = self._problem.times[item]
+    def _sent_after(self, item: int, statement: int | None, sources: Sequence[int]) -> set[int]:
+        """The sources whose commits were sent after a statement (None: the last) had been answered."""
+        reader = self._problem.times[item]
         number = len(reader.got) - 1 if statement is None else statement
-        return not (reader.got and sent_after(self._problem.times[writer], reader, number))
+        got = reader.got[number] if reader.got else None
+        sent = self._sent[reader.clock]
+        return set() if got is None else {source for source in sources if sent.get(source, got) > got}
 
     def _keeps(self, account: Account, place: Place, known: Known) -> bool:
         """Whether what it met is still there at its commit: it may not overwrite what it has not seen."""

@@ -45,6 +45,15 @@ KEPT = 65_536
 """Transactions whose compiled statements are kept, those that were asked for last."""
 
 
+@dataclass(slots=True)
+class _Texts:
+    """What the log's statements alone tell, found once for a problem and all that is derived from it."""
+
+    moving: dict[str, dict[int, set[int]]] | None = None
+    writing: tuple[Statement, ...] | None = None
+    given_up: frozenset[str] | None = None
+
+
 class Problem:
     """A log with everything that every step asks for. Transactions are named by *item*: their index in hint order.
     `free` is what the search takes the values to be that the DBMS chose. At some level what is seen `has_sets` that
@@ -119,9 +128,7 @@ class Problem:
         """What is compiled of transactions, for the search and for replay."""
         self._modelled = bytearray(len(self.statuses))
         self._open: bool | None = None
-        self._moving: dict[str, dict[int, set[int]]] | None = None
-        self._writing: tuple[Statement, ...] | None = None
-        self._given_up: frozenset[str] | None = None
+        self._texts = _Texts()
         self._dangles: bool | None = None
         self.guesses_readings = False
         """Whether readings are guessed of a log that tells little, too."""
@@ -231,18 +238,18 @@ class Problem:
 
     def writing(self) -> tuple[Statement, ...]:
         """The bound statements of the log that may write, each once. Raises UnsupportedStatement."""
-        if self._writing is None:
+        if self._texts.writing is None:
             programs = (one.program for item in range(len(self.statuses)) for one in self.prepared(item).statements)
             found = {id(one.statement): one.statement for one in programs if one is not None and not one.read_only}
-            self._writing = tuple(found.values())
-        return self._writing
+            self._texts.writing = tuple(found.values())
+        return self._texts.writing
 
     def given_up(self) -> frozenset[str]:
         """The tables whose rows may be deleted or get other unique keys. Raises UnsupportedStatement."""
-        if self._given_up is None:
+        if self._texts.given_up is None:
             catalog = self.library.catalog
-            self._given_up = frozenset[str]().union(*(gives_up_keys(one, catalog) for one in self.writing()))
-        return self._given_up
+            self._texts.given_up = frozenset[str]().union(*(gives_up_keys(one, catalog) for one in self.writing()))
+        return self._texts.given_up
 
     def looked_up_once(self, item: int) -> frozenset[int]:
         """The statements that may have met two rows of one unique key, and been answered as if there were one: those
@@ -271,11 +278,11 @@ class Problem:
         would do: where another transaction may move it in the index by which the rows are found."""
         if not self.levels[item].by_row:
             return False
-        if self._moving is None:
-            self._moving = self._columns_moved()
+        if self._texts.moving is None:
+            self._texts.moving = self._columns_moved()
         catalog = self.library.catalog
         for table, columns in program.remember("found by", lambda: list(found_by(program.statement, catalog))):
-            for place, items in self._moving.get(table, {}).items():
+            for place, items in self._texts.moving.get(table, {}).items():
                 if (columns is None or place in columns) and items - {item}:
                     return True
         return False
