@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from sql_semantics.errors import Unsupported
 from sql_semantics.records import dataclass
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.times import sent_after
-from troubadour.problem.budget import FEW, LONGER, MANY, SEVERAL, SOME, THOUSANDS
+from troubadour.problem.budget import FEW, MANY, SOME, THOUSANDS
 from troubadour.problem.orders import may_have_seen
-from troubadour.problem.problem import OutOfTime
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
 from troubadour.search.repair.moves.reassign_reads import revise
 from troubadour.search.repair.moves.snapshot_cut import separate
@@ -26,7 +24,6 @@ from troubadour.search.repair.moves.unknown_outcome import with_one, without_one
 from troubadour.search.repair.moves.window import weave
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
-from troubadour.search.symbolic.abstract_refutation import is_refuted_after
 from troubadour.search.symbolic.trace import SymbolicTrace
 
 
@@ -110,7 +107,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     """Change the order so that the item has a place; False, with everything as before, where that is not found.
     Without `thorough` only what takes a second or so is tried."""
     case = _Case(frontier, item, thorough, _possible_by_now(frontier, item, unknown))
-    return not _is_excluded(case) and _mended(case, MOVES)
+    return _mended(case, MOVES)
 
 
 def repair_nearby(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
@@ -124,51 +121,12 @@ def _mended(case: _Case, moves: Sequence[Move]) -> bool:
     return any(move.applies(case) and budget.attempt(f"mend: {move.name}", partial(move.run, case)) for move in moves)
 
 
-def _is_excluded(case: _Case) -> bool:
-    """Whether case analysis rules the item out where readings are kept open."""
-    if not case.symbolic:
-        return False
-    with case.frontier.problem.budget.step("mend: by cases") as tally:
-        found = _is_hopeless(case.frontier, case.item, case.pending)
-        tally.helped += found
-    return found
-
-
 def _place_anywhere(frontier: Frontier, item: int) -> bool:
     """Place the item on whichever state explains it, however old."""
     try:
         return frontier.place(item) is None
     except UnsupportedStatement:
         return False
-
-
-def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
-    """Whether case analysis rules the item out even with all around it, later ones included, written before it."""
-    if _looks_at_many(frontier, item):
-        return False
-    base = max(0, len(frontier.trace) - SOME)
-    old = frontier.truncate(base)
-    upcoming = frontier.remaining.after(item, frontier.placed, SEVERAL)
-    order = [*(taken.item for taken in old), *(other for other in upcoming if other != item), *pending, item]
-    try:
-        with frontier.problem.budget.within(effort=LONGER):
-            return is_refuted_after(frontier.trace, order, set(order) - set(pending))
-    except (Unsupported, OutOfTime):
-        frontier.problem.budget.left()
-        return False
-    finally:
-        frontier.restore(base, old)
-
-
-def _looks_at_many(frontier: Frontier, item: int) -> bool:
-    """Whether a run of the item looks at the whole of a long table."""
-    newest = len(frontier.trace)
-    try:
-        view = frontier.trace.run(item, Choices(newest), tolerant=True).view
-    except OpenRead:
-        return False
-    tables = frontier.trace.states.tables
-    return any(len(tables[name].all_lately(newest, newest)) > MANY for name in view.tables_scanned())
 
 
 def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:

@@ -94,21 +94,6 @@ def is_refuted(problem: Problem, order: Sequence[int], kept: Collection[int]) ->
     return not _run(problem, order, kept)[0]
 
 
-def is_refuted_after(trace: Trace, order: Sequence[int], kept: Collection[int]) -> bool:
-    """The same for an order that continues a trace, whose writes stand as they are. Raises as `is_refuted` does; the
-    trace is left as it was."""
-    length = len(trace)
-    encoder = AbstractEncoder(trace, order[-1])
-    possible = True
-    try:
-        for item in order:
-            trace.problem.budget.left()
-            possible = encoder.add(item, kept=item in kept)
-    finally:
-        trace.truncate(length)
-    return not possible
-
-
 def refuting_set(
     problem: Problem, order: Sequence[int], unknown: Collection[int] = frozenset()
 ) -> frozenset[int] | None:
