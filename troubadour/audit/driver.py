@@ -239,8 +239,7 @@ def _by_few(
     where that is asked for; None where there is none. What is not decided so is searched."""
     if options.order_recorded or options.max_staleness is not None:
         return None
-    from troubadour.audit.one_row import refuted_by_one_row
-    from troubadour.audit.one_state import refuted_by_known_rows, refuted_by_one_state, window_of
+    from troubadour.audit.one_state import refuted_by_known_rows, refuted_by_one_row, refuted_by_one_state, window_of
 
     own = replace(options, lead=(), parts=False, effort=THOROUGHLY)
 

@@ -1,8 +1,9 @@
-"""A transaction that did not read the one state that is left to it, as nothing overlaps those before it and few it.
+"""A transaction that did not read the newest state, decided by a few transactions.
 
-What decides is then a few: the transaction, those that overlap it, and those that last wrote what these looked at, from
-a state before them. An execution of the log is one of these, so that their violation is the log's. Does not know how a
-log is decided.
+Where one state is left to it, as nothing overlaps those before it and few it, these few are the transaction, those that
+overlap it, and those that last wrote what these looked at, from a state before them. Else they are the part of the log
+that is about the row it read. An execution of the log is one of these, so that their violation is the log's. Does not
+know how a log is decided.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sql_semantics.values.types import SqlType, Value
 from troubadour.audit.parts import told_of_whole
 from troubadour.execution.free.values import json_of
 from troubadour.execution.initial.rows import known_rows
+from troubadour.facts.rows.one_row import Part, about_one_row
 from troubadour.facts.rows.touched import Touching
 from troubadour.facts.sql.effects import Known, Unknown
 from troubadour.facts.sql.view_accounts import accounts_for
@@ -28,6 +30,7 @@ from troubadour.model.values import read_value
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.problem.budget import HUNDREDS, MANY, MOST, SOME, THOUSANDS
 from troubadour.problem.problem import Problem, level_of
+from troubadour.proof.wording import key_text
 from troubadour.replay.newest import Unexplained
 from troubadour.replay.newest.slice import Slice, effective, rows_before, slice_before
 
@@ -179,3 +182,36 @@ def _log_of(part: Slice, log: Log, library: SqlLibrary) -> Log | None:
         return None
     same = all(read.get(name, []) == list(rows) for name, rows in part.initial.items())
     return sliced if same else None
+
+
+def refuted_by_one_row(
+    log: Log, library: SqlLibrary, isolation: str | None, stopped: Unexplained, judge: Judge
+) -> Verdict | None:
+    """A violation of the part of a log that is about the row which the statement names that was not explained; None
+    where there is none. `judge`: the verdict on a log."""
+    if stopped.place < HUNDREDS:
+        return None  # few are searched in no time, and more is told of them
+    part = about_one_row(log, library, isolation, stopped.place, stopped.rows.statement)
+    verdict = None if part is None else judge(part.log)
+    if part is None or verdict is None:
+        return None
+    if verdict.status is not Status.VIOLATION or verdict.scope is not Scope.EVERY_ORDER:
+        return None
+    return told_of_whole(log, _with_last_writer(verdict, log, library, stopped, part))
+
+
+def _with_last_writer(verdict: Verdict, log: Log, library: SqlLibrary, stopped: Unexplained, part: Part) -> Verdict:
+    """A violation that says first what was left where something else was read, along the log; as it is, where it says
+    that itself."""
+    reader = log.transactions[stopped.place].id
+    garbage = verdict.claim is not None and verdict.claim.garbage is not None
+    rows = list(stopped.rows.found(part.table, part.columns, part.key))
+    link = stopped.writers.of(rows[0][0]) if len(rows) == 1 else None
+    if garbage or link is None:
+        return verdict
+    writer = log.transactions[link[0]].id
+    name = key_text(library.catalog.tables[part.table], part.columns, part.key)
+    left = f"{writer!r} was the last one to write {name} by then"
+    along = "" if verdict.failing_transaction == reader else "along the log, "
+    said = f"{along}statement {stopped.rows.statement + 1} of {reader!r}: {stopped.reason}, where {left}"
+    return msgspec.structs.replace(verdict, explanation=f"{said}; {verdict.explanation}")

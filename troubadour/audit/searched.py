@@ -19,12 +19,13 @@ from troubadour.audit.again.stronger import explained_by_stronger
 from troubadour.audit.executions import by_executions
 from troubadour.audit.parts import log_of, parts_with, told_of_whole
 from troubadour.audit.told.verdicts import undecided, verdict_on
-from troubadour.audit.untimed import check_timestamps
 from troubadour.audit.violation import blame, contradicted, decide_failure
 from troubadour.audit.witness import witness_of
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.facts.sql.key_mentions import name_all_rows
+from troubadour.facts.sql.observations import may_write
+from troubadour.isolation.naming import untimed
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, Verdict
 from troubadour.model.witness import Witness
@@ -63,7 +64,7 @@ def decided(log: Log, library: SqlLibrary, options: Options, report: Progress) -
     problem = at(options.isolation)
     with options.budget.step("reading statements"):
         unsupported = _prepare_all(problem, report)
-    check_timestamps(problem)
+    _check_timestamps(problem)
     if unsupported is not None:
         return undecided(problem, 0, unsupported)
     blamed = blame(Question(problem))
@@ -226,3 +227,20 @@ def _exclude(problem: Problem, found: Found, witness: Witness, refusal: Refusal)
     choices = placements[place].choices
     if choices is not None:
         problem.refused.add([one.item for one in placements[:place]], placements[place].item, choices)
+
+
+def _check_timestamps(problem: Problem) -> None:
+    """Raises LogError where a committed transaction that writes lacks a timestamp by which its level orders it."""
+    for item in problem.committed:
+        level, times = problem.levels[item], problem.times[item]
+        missing = level.missing_timestamp(times.start, times.commit)
+        if missing is not None and _writes(problem, item):
+            raise LogError(untimed(problem.transaction(item).id, missing, level))
+
+
+def _writes(problem: Problem, item: int) -> bool:
+    try:
+        statements = problem.prepared(item).statements
+    except UnsupportedStatement:
+        return False
+    return any(one.program is not None and may_write(one) for one in statements)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sql_semantics.errors import Unsupported
-from troubadour.audit.told.claims import claim_of, claim_of_garbage
-from troubadour.audit.told.explain import explain
+from troubadour.audit.told.explain import claim_of, claim_of_garbage, explain
 from troubadour.audit.told.verdicts import undecided, verdict_on
 from troubadour.model.verdict import Clash, CoreScope, Scope, Status, Verdict
 from troubadour.order.engine import Alone, Conflict, Contradiction, first_refuted

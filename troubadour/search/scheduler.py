@@ -27,6 +27,7 @@ from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.search.exact import Exact, untold_choice
 from troubadour.search.found import Found
 from troubadour.search.inference.values.reachable_numbers import is_no_sum
+from troubadour.search.likely_order import in_turns, locks_all
 from troubadour.search.postponed import Late
 from troubadour.search.repair.mending import repair, repair_nearby
 from troubadour.search.repair.moves.read_chain import read_chain
@@ -37,7 +38,6 @@ from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
 from troubadour.search.symbolic.cegar import Unresolved
 from troubadour.search.symbolic.trace import SymbolicTrace
-from troubadour.search.turns import in_turns, locks_all
 from troubadour.search.unhinted import THOROUGH, Unhinted
 
 FEW_TO_WAIT = 40

@@ -20,10 +20,9 @@ from troubadour.audit.account.difference import difference_at, holder_of
 from troubadour.audit.account.edges import Edges, Possible
 from troubadour.audit.account.internal import MISSED, contradicts_itself, missed_write
 from troubadour.audit.account.lost import lost_commits
-from troubadour.audit.account.numbers import counts_wrong, drawn_twice
 from troubadour.audit.account.pieces import Pieces, taken_apart
 from troubadour.audit.account.rerun import Rerun, Unexplained
-from troubadour.audit.account.seen import told_by_later, told_by_values
+from troubadour.audit.account.seen import counts_wrong, drawn_twice, told_by_later, told_by_values
 from troubadour.audit.account.staging import base_of, beside, sights
 from troubadour.audit.account.wording import changes_of, edge_of, rows_before, tables_before
 from troubadour.audit.strongest import strongest, survey_levels

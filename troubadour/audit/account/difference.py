@@ -16,15 +16,15 @@ from sql_semantics.run.memory import MemoryView
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.account.rows import answered as rows_answered
-from troubadour.audit.account.rows import observed as rows_observed
 from troubadour.audit.told.explain import name
 from troubadour.execution.observations.lifecycle import Fate
-from troubadour.execution.observations.observation import ParsedRows
+from troubadour.execution.observations.observation import ObservedValue, ParsedRows
 from troubadour.execution.prepared import prepare
 from troubadour.model.account import Difference, Edge
 from troubadour.model.log import Log, Transaction
+from troubadour.model.values import Redacted
 from troubadour.model.verdict import Claim
+from troubadour.proof.wording import value_text
 
 
 def difference_at(log: Log, library: SqlLibrary, claim: Claim) -> Difference | None:
@@ -107,3 +107,22 @@ def answer_on(
     except (SqlError, Unsupported):
         return None
     return results, view
+
+
+_WIDE = 120
+
+
+def rows_observed(answer: ParsedRows) -> list[str]:
+    """The rows that a client saw."""
+    return [_row(row) for row in answer.rows or ()]
+
+
+def rows_answered(answer: ResultSet[Value]) -> list[str]:
+    """The rows that a run gave, as far as its LIMIT lets them out."""
+    last = None if answer.limit is None else answer.offset + answer.limit
+    return [_row(row) for row in answer.rows[answer.offset : last]]
+
+
+def _row(row: Sequence[ObservedValue]) -> str:
+    text = ", ".join("?" if isinstance(value, Redacted) else value_text(value) for value in row)
+    return f"({text})" if len(text) <= _WIDE else f"({text[: _WIDE - 3]}...)"

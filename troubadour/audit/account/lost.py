@@ -15,8 +15,8 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.memory import MemoryView
 from sql_semantics.view import Row
+from troubadour.audit.account.difference import rows_answered, rows_observed
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.account.rows import answered, observed
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.observation import mismatch
 from troubadour.model.account import Lost
@@ -100,7 +100,7 @@ def _runs_well(before: Rerun, state: Mapping[str, Sequence[Row]], later: Sequenc
                 seen = one.observation.results
                 if seen and len(seen) == len(given) and all(rows.rows is not None for rows in seen):
                     pairs = zip(seen, given, strict=True)
-                    if any(Counter(observed(rows)) != Counter(answered(rows_)) for rows, rows_ in pairs):
+                    if any(Counter(rows_observed(rows)) != Counter(rows_answered(rows_)) for rows, rows_ in pairs):
                         return number
         except (SqlError, Unsupported):
             return number

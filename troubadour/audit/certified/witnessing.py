@@ -13,16 +13,16 @@ from collections.abc import Mapping, Sequence
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.records import dataclass
-from troubadour.audit.certified.aborted import Unplaced
 from troubadour.audit.certified.images import Images
 from troubadour.audit.certified.mismatch import mismatch
-from troubadour.audit.certified.order import Certified, Incomplete, Mismatch
+from troubadour.audit.certified.order import Certified, Incomplete, Mismatch, began
 from troubadour.audit.witness import witness_of
 from troubadour.execution.free.choices import Choices
 from troubadour.model.certificate import Commit
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import Views, Witness
 from troubadour.problem.budget import SOME, Budget
+from troubadour.problem.orders import must_precede
 from troubadour.problem.problem import Problem
 from troubadour.replay.checker import Replay, check
 from troubadour.replay.refusal import Refusal
@@ -131,3 +131,31 @@ def replayed(
 def refused(refusal: Refusal) -> Mismatch:
     """A refusal of replay's as a mismatch."""
     return Mismatch(f"replay refuses it: {refusal.condition}: {refusal.text}", refusal.transaction)
+
+
+class Unplaced:
+    """The aborted transactions of a trace that have no place yet, in the order in which they began."""
+
+    def __init__(self, trace: Trace, order: Sequence[int]) -> None:
+        self._trace, self._order = trace, order
+        self._waiting = sorted(trace.problem.aborted, key=lambda item: began(trace.problem, item))
+
+    def place(self, number: int) -> None:
+        """Place those that have a place before the transaction of this number. Raises Incomplete for one that has
+        none although it must stand before that one."""
+        if not self._waiting:
+            return
+        problem, coming = self._trace.problem, self._order[number : number + SOME]
+        left: list[int] = []
+        for place, item in enumerate(self._waiting):
+            if coming and must_precede(problem, coming[-1], item):
+                left += self._waiting[place:]
+                break
+            early = any(must_precede(problem, other, item) for other in (*coming, *left))
+            failure = None if early else self._trace.place(item)
+            if early or failure is not None:
+                if not coming or must_precede(problem, item, coming[0]):
+                    text = "it aborted, and no state that its times allow in the certified order explains its answers"
+                    raise Incomplete(text, problem.transaction(item).id)
+                left.append(item)
+        self._waiting = left

@@ -1,4 +1,5 @@
-"""Failures in the user's words: rows by their keys, transactions by their ids.
+"""Failures in the user's words: rows by their keys, transactions by their ids; and what they claim of one statement,
+for a program that can ask the product itself whether that is so.
 
 Does not decide anything.
 """
@@ -11,10 +12,13 @@ import msgspec
 
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Conflict, Scope
+from troubadour.model.account import Edge
 from troubadour.model.log import TransactionId
-from troubadour.problem.budget import FEWEST, MANY
+from troubadour.model.verdict import Claim
+from troubadour.problem.budget import FEWEST, MANY, SEVERAL
 from troubadour.problem.problem import Problem
 from troubadour.proof.wording import key_text, value_text
+from troubadour.search.found import Found
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 
@@ -107,3 +111,23 @@ def _joined(texts: list[str]) -> str:
         expected = " or ".join(part[2] for part in parts[:FEWEST])
         return f"{parts[0][0]}, expected {expected}{' or ...' if len(texts) > FEWEST else ''}"
     return "; ".join(texts[:FEWEST]) + ("; ..." if len(texts) > FEWEST else "")
+
+
+def claim_of(problem: Problem, found: Found, garbage: Edge | None = None) -> Claim | None:
+    """The claim that a failure makes, None where it is not about an answer. `garbage`: as of `Claim`."""
+    failure = found.failure
+    if failure is None or failure.condition not in ("observation", "error") or failure.statement is None:
+        return None
+    states = found.trace.states
+    told = []
+    for state in range(states.length, max(-1, states.length - SEVERAL), -1):
+        rows = {name: states.rows_at(name, state) for name in problem.library.catalog.tables}
+        known = {name: tuple(row for _, row in some) for name, some in rows.items() if some is not None}
+        if len(known) == len(rows) and known not in told:
+            told.append(known)
+    return Claim(problem.transaction(failure.item).id, failure.statement, tuple(told), garbage)
+
+
+def claim_of_garbage(garbage: Edge) -> Claim | None:
+    """The claim that a read is of no version, whichever state it was of."""
+    return None if garbage.statement is None else Claim(garbage.later, garbage.statement, (), garbage)

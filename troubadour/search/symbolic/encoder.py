@@ -25,7 +25,7 @@ from sql_semantics.terms import (
 from troubadour.execution.initial.unknowns import unknown_value
 from troubadour.execution.merging import MERGED, may_merge
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
-from troubadour.execution.views.guarded import GuardedStates
+from troubadour.execution.views.guarded import GuardedStates, ReadId, Sees
 from troubadour.execution.views.open_states import OpenStates
 from troubadour.facts.sql.observations import Answers, may_write
 from troubadour.isolation.encoding import (
@@ -39,14 +39,13 @@ from troubadour.isolation.encoding import (
     nothing_merged,
     references_hold,
 )
-from troubadour.isolation.levels import Conflict, Scope
+from troubadour.isolation.levels import Conflict, Scope, Visible
 from troubadour.problem.budget import CHECK, SOLVER_STEPS, Budget
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.schedule.visible_sets import NOTHING, Needs, sees_a_set
 from troubadour.search.symbolic.decode import Modelled
 from troubadour.search.symbolic.encoded import Encoded, merge
 from troubadour.search.symbolic.versions import is_certain, or_else, same_writes
-from troubadour.search.symbolic.visibility_axioms import closed
 from troubadour.solver import Answer, Model, Session
 
 
@@ -111,7 +110,7 @@ class Encoder:
             if window is not None:
                 low = max(low, high - window)
             encoded = self._checked_run(item, low, high, masked)
-            encoded.guards.extend(closed(self, encoded))
+            encoded.guards.extend(_closed(self, encoded))
         else:
             encoded = self._by_cases(item, low, high, masked)
         encoded.literal = next(self._literals)
@@ -356,3 +355,45 @@ class Encoder:
     def in_model(self, model: Model) -> Modelled:
         """What a model says of the transactions placed."""
         return Modelled(self.trace, self.encoded, model)
+
+
+def _closed(encoder: Encoder, encoded: Encoded) -> Iterator[Guard]:
+    """The conditions on which others a transaction, about to be placed, sees where that need be no state (Cerone et al.
+    2015, TRANSVIS and SESSION). A transaction that stands open passes nothing on: that only admits more."""
+    problem, trace = encoder.problem, encoder.trace
+    level, view = problem.levels[encoded.item], encoded.view
+    if level.session:
+        for position in trace.timeline.session_positions(problem.times[encoded.item]):
+            yield view.sees_position(position)
+    if level.visible is not Visible.CLOSED:
+        return
+    wanted = {position for positions in view.sees.values() for position in positions}
+    for position in range(len(trace), 0, -1):
+        if position not in wanted:
+            continue
+        for older in range(1, position):
+            passed = _sees(encoder, position, older)
+            if passed is not FALSE:
+                yield disj(neg(view.sees_position(position)), neg(passed), view.sees_position(older))
+                wanted.add(older)
+
+
+def _sees(encoder: Encoder, position: int, older: int) -> Guard:
+    """Whether the transaction at `position` sees the one at `older`."""
+    problem, placement = encoder.problem, encoder.trace.placements[position - 1]
+    level = problem.levels[placement.item]
+    encoded = encoder.encoded.get(position)
+    if encoded is None:
+        needs = placement.needs
+        assert needs is not None
+        seen = older <= needs.floor or older in needs.others
+        return TRUE if seen or (level.session and encoder.trace.follows_in_session(older, position)) else FALSE
+    if encoded.literal is None or level.own_states:
+        return FALSE
+    if older <= encoded.low:
+        return TRUE
+    positions = encoded.view.sees.get(ReadId(placement.item), set())
+    if sees_a_set(problem, placement.item):
+        return encoded.view.sees_position(older) if older in positions else FALSE
+    threshold = min((one for one in positions if one >= older), default=None)
+    return FALSE if threshold is None else atom(Sees(ReadId(placement.item), threshold))
