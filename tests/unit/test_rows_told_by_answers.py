@@ -44,7 +44,7 @@ def told(
             "format": "troubadour-log",
             "version": 1,
             "dialect": "mysql" if level.startswith("mysql") else "postgres",
-            "schema": [schema, "CREATE TABLE days (day INT PRIMARY KEY, sold INT NOT NULL)"],
+            "schema": ["CREATE TABLE days (day INT PRIMARY KEY, sold INT NOT NULL)", schema],
             "initial": {"seats": {"rows": rows}, "days": {"rows": []}},
         }
     ]
@@ -311,3 +311,57 @@ def test_what_is_sent_later_hides_no_wrong_answer(level: str, tmp_path: Path) ->
         True,
         True,
     ]
+
+
+OF_FLIGHT = "SELECT seat, price FROM seats WHERE flight = 2 ORDER BY seat"
+DELETE = ("DELETE FROM seats WHERE id = $1", [1], 1)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "writes",
+    [
+        [("UPDATE seats SET flight = $1 WHERE id = 1", [2], 1)],
+        [DELETE, (INSERT, [1, 2, 1, 5], 1)],
+        [("INSERT INTO seats VALUES (1, 9, 9, 9) ON CONFLICT (id) DO UPDATE SET flight = $1", [2], 1)],
+        [("UPDATE seats SET flight = 2 FROM days WHERE days.day = seats.price - $1", [5], 1)],
+        [("UPDATE seats SET flight = (SELECT MAX(day) + 2 FROM days) WHERE id = $1", [1], 1)],
+    ],
+    ids=["updated", "inserted anew", "upserted", "joined", "told by a query"],
+)
+def test_a_row_meets_a_condition_that_it_did_not_meet_at_first(level: str, writes: list[Sent], tmp_path: Path) -> None:
+    day: list[Sent] = [("INSERT INTO days VALUES (0, $1)", [1], 1)]
+    assert not refuted(tmp_path / "log.jsonl", level, [day, writes, [(OF_FLIGHT, [], [[1, 5]])]])
+
+
+@pytest.mark.parametrize(("seen", "wrong"), [([[1, 5]], True), ([], False)])
+def test_a_row_never_meets_a_condition_on_a_column_that_nothing_sets(
+    seen: list[list[int]], wrong: bool, tmp_path: Path
+) -> None:
+    others: list[Sent] = [("UPDATE seats SET price = price + 1 WHERE flight = $1 AND price < 9", [2], 0)]
+    own: list[Sent] = [("UPDATE seats SET price = price + 1 WHERE flight = $1 AND price < 9", [1], 1)]
+    more: list[Sent] = [("UPDATE seats SET price = price + 1 WHERE flight > $1", [1], 1)]
+    rows = told(
+        tmp_path / "log.jsonl", LEVELS[0], [others, own, more, [(OF_FLIGHT, [], seen)]], ((1, 1, 1, 5), (2, 3, 1, 5))
+    )
+    derived = rows.derive()
+    assert derived is not None
+    assert (derived.conflict is not None) is wrong
+    assert [derived.rows["seats"][place,].writers for place in (1, 2)] == [[1], [2]]
+
+
+def test_a_column_that_the_dbms_sets_may_meet_any_condition(tmp_path: Path) -> None:
+    schema = TABLE.replace("UNIQUE", "twice INT GENERATED ALWAYS AS (price * 2) STORED, UNIQUE")
+    write: list[Sent] = [("UPDATE seats SET price = $1 WHERE id = 1", [6], 1)]
+    read: list[Sent] = [("SELECT seat, price FROM seats WHERE twice = 12", [], [[1, 6]])]
+    insert: list[Sent] = [("INSERT INTO seats (id, flight, seat, price) VALUES ($1, 1, 1, 5)", [1], 1)]
+    assert not refuted(tmp_path / "log.jsonl", LEVELS[0], [insert, write, read], (), schema)
+
+
+def test_a_reference_that_moves_with_its_row_may_meet_any_condition(tmp_path: Path) -> None:
+    schema = TABLE.replace(
+        "flight INT NOT NULL", "flight INT NOT NULL REFERENCES days (day) ON UPDATE CASCADE ON DELETE CASCADE"
+    )
+    day: list[Sent] = [("INSERT INTO days VALUES (1, $1)", [1], 1), (INSERT, [1, 1, 1, 5], 1)]
+    write: list[Sent] = [("UPDATE days SET day = 2 WHERE day = $1", [1], 1)]
+    assert not refuted(tmp_path / "log.jsonl", LEVELS[0], [day, write, [(OF_FLIGHT, [], [[1, 5]])]], (), schema)

@@ -110,9 +110,8 @@ def _contradicted_rows(problem: Problem, conflict: RowContradiction, verified: i
         return undecided(problem, verified, error)
     if found is None:
         return undecided(problem, verified, Unresolved("what was inferred of rows contradicts itself, unconfirmed"))
-    core = found.refutation.core
-    assert core is not None
-    failing = problem.committed[found.count - 1]
+    count, core, says = found
+    failing = problem.committed[count - 1]
     return verdict_on(
         problem,
         Status.VIOLATION,
@@ -121,7 +120,7 @@ def _contradicted_rows(problem: Problem, conflict: RowContradiction, verified: i
         core=tuple(problem.transaction(item).id for item in core.items),
         core_scope=CoreScope.EVERY_ORDER,
         scope=Scope.EVERY_ORDER,
-        explanation=found.refutation.says,
+        explanation=says,
         notes=() if core.minimal else (NOT_MINIMAL,),
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from sql_semantics.records import dataclass
 from sql_semantics.values.types import Value
 from troubadour.execution.free.values import json_of
 from troubadour.order.history import shortest_prefix
@@ -18,35 +17,26 @@ from troubadour.order.rows.states import Vague, Version
 from troubadour.problem.budget import BRIEFLY, OutOfUnits
 from troubadour.problem.problem import Heuristics, Problem
 from troubadour.proof.cores.core import Core
-from troubadour.proof.refutation import Refutation
 
 
-@dataclass(frozen=True, slots=True)
-class Refuted:
-    """The first `count` committed transactions are refuted, with any of the later ones."""
-
-    count: int
-    refutation: Refutation
-
-
-def refuted_rows(problem: Problem, found: RowContradiction, explained: int) -> Refuted | None:
-    """What a contradiction of answers about rows comes to; None where it is not confirmed. The first `explained` that
-    committed are known to be. Raises OutOfTime."""
+def refuted_rows(problem: Problem, found: RowContradiction, explained: int) -> tuple[int, Core, str] | None:
+    """How many of the first committed transactions a contradiction of answers about rows refutes, with any of the later
+    ones, the few that matter, and why; None where it is not confirmed. The first `explained` that committed are known
+    to be. Raises OutOfTime."""
     facts = found.facts
 
     def refute(prefix: int) -> RowConflict | None:
         return _again(facts, found.conflict, prefix, None)
 
     count, conflict = _first(problem, found.conflict, refute, explained)
-    items = _smaller(problem, facts, conflict, count)
+    kept, minimal = _smaller(problem, facts, conflict, count)
     # decided a second time: nothing is left of what was worked out before
     off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
-    again = _again(Rows(problem.with_heuristics(off)), conflict, count, items.kept)
+    again = _again(Rows(problem.with_heuristics(off)), conflict, count, kept)
     if again is None:
         return None
     text = _told(problem, conflict if len(conflict.versions) >= len(again.versions) else again)
-    core = Core(tuple(sorted(items.kept)), minimal=items.minimal, confirmed=True)
-    return Refuted(count, Refutation(frozenset(items.kept), text, every_order=True, core=core, says=text))
+    return count, Core(tuple(sorted(kept)), minimal=minimal, confirmed=True), text
 
 
 def _again(facts: Rows, conflict: RowConflict, prefix: int, kept: Collection[int] | None) -> RowConflict | None:
@@ -71,14 +61,9 @@ def _first(
     return shortest_prefix(len(problem.committed), whole, refute, ends, explained)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    kept: frozenset[int]
-    minimal: bool
-
-
-def _smaller(problem: Problem, facts: Rows, conflict: RowConflict, count: int) -> _Kept:
-    """The transactions of a prefix whose answers contradict each other, as few as the effort allows."""
+def _smaller(problem: Problem, facts: Rows, conflict: RowConflict, count: int) -> tuple[Sequence[int], bool]:
+    """The transactions of a prefix whose answers contradict each other, as few as the effort allows, and whether none
+    of them can be left out."""
     kept: Sequence[int] = problem.committed[:count]
 
     def fails(items: Sequence[int]) -> bool:
@@ -88,7 +73,7 @@ def _smaller(problem: Problem, facts: Rows, conflict: RowConflict, count: int) -
         with problem.budget.step("core of rows") as tally, problem.budget.within(effort=BRIEFLY):
             kept = _near(facts, conflict, kept, fails)
             if conflict.unbalanced is not None:
-                return _Kept(frozenset(kept), minimal=False)  # of a writer left out each version may have come
+                return kept, False  # of a writer left out each version may have come
             size = max(1, len(kept) // 2)
             while True:
                 smaller = _without_some(kept, size, fails)
@@ -98,12 +83,12 @@ def _smaller(problem: Problem, facts: Rows, conflict: RowConflict, count: int) -
                     size = max(1, min(size, len(kept) // 2))
                 elif size == 1:
                     # others may have left anything here, which is more than they can have: two may be one too many
-                    return _Kept(frozenset(kept), minimal=len(kept) == 1)
+                    return kept, len(kept) == 1
                 else:
                     size = max(1, size // 2)
     except OutOfUnits:
         problem.budget.left()
-    return _Kept(frozenset(kept), minimal=False)
+    return kept, False
 
 
 def _near(
@@ -113,9 +98,11 @@ def _near(
     places = set(conflict.rows)
     near: list[int] = []
     for item in kept:
-        steps = facts.programs.of(item).steps
         looked = any(
-            step.places is None or any((step.part.table, place) in places for place in step.places) for step in steps
+            table == step.part.table and place not in facts.programs.passed(step)
+            for step in facts.programs.of(item).steps
+            for table, place in places
+            if step.places is None or place in step.places
         )
         if looked or (conflict.reader is not None and conflict.reader[0] == item):
             near.append(item)

@@ -9,7 +9,7 @@ know what was observed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -28,7 +28,7 @@ from sql_semantics.values.types import BOOLEAN, INTEGER_KINDS, Kind, SqlType, Va
 from sql_semantics.view import Acting, Mark, Row, RowId, View
 from troubadour.facts.rows.joined import sides_of
 from troubadour.facts.rows.picked import Picked, picked_by
-from troubadour.facts.rows.seen import seen_by
+from troubadour.facts.rows.seen import SEEN, is_alone, seen_by
 
 _TRUE = Const(True, BOOLEAN)
 
@@ -72,7 +72,8 @@ class Part:
     changes is then as the subqueries saw it; `least`: a query of the rows of which it meets the one of the smallest
     key, or the largest. `columns`: those of the answer that it tells of (empty: all). `keyed`: those of what it shows
     of a row that are its key (empty: it does not show that), `whole`: that are its columns (empty: it shows not all);
-    `every`: it shows each row of its table. `group`: of which an INSERT leaves what a query tells of it."""
+    `every`: it shows each row of its table. `group`: of which an INSERT leaves what a query tells of it. `conditions`:
+    for each condition that its rows meet a query of those that do, with the columns that it looks at."""
 
     table: str
     does: Does
@@ -93,6 +94,7 @@ class Part:
     whole: Columns = ()
     every: bool = False
     group: Group | None = None
+    conditions: tuple[tuple[frozenset[int], Part], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,7 +290,18 @@ def _part(
         # whether MySQL counts the row hangs on what is set, which is not told
         dialect = replace(dialect, found_rows=True)
     run = compile_statement(statement, catalog, dialect, rounds=True)
+    where = statement.where if isinstance(statement, Update | Delete | Select) else None
+    more["conditions"] = tuple(_asked(where, table, catalog, dialect))
     return Part(table, does, run, shows, **more)  # type: ignore[arg-type]  # the fields that it has by default
+
+
+def _asked(where: Expr | None, table: str, catalog: Catalog, dialect: Dialect) -> Iterator[tuple[frozenset[int], Part]]:
+    source = Source(BaseTable(table), table, 0, len(catalog.tables[table].columns))
+    for condition in conjuncts(where):
+        if is_alone(condition, source):
+            query = Select((source,), condition, None, (), None, SEEN)
+            run = compile_statement(query, catalog, dialect)
+            yield columns_read(condition), Part(table, Does.READS, run, shows=True)
 
 
 def _inserted(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
+from functools import cached_property
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Delete, Insert, RollbackTo, Update
-from sql_semantics.ir.walks.effects import acting_of, draws, written_tables
+from sql_semantics.ir.walks.effects import acting_of, columns_moved, draws, written_tables
 from sql_semantics.records import dataclass, field, replace
 from sql_semantics.run import Arguments, MemoryView
 from sql_semantics.view import Row
@@ -124,6 +125,7 @@ class RowPrograms:
         self._cascades: dict[object, tuple[Part, int]] = {}
         self._whole: dict[tuple[str, Key | None], set[Row]] | None = None
         self._groups: dict[tuple[int, Row], tuple[Step, Told]] = {}
+        self._passed: dict[int, frozenset[Key]] = {}
         self.statements = self.local = 0
         """How many statements were looked at, and how many of them are followed."""
 
@@ -156,6 +158,59 @@ class RowPrograms:
                 found = Untold.ANYTHING
             self._effects[key] = found
         return found
+
+    def passed(self, step: Step) -> frozenset[Key]:
+        """The places of whose rows a step meets none, whatever else becomes of them: by what it asks of columns that
+        have what a row began with. Raises Unsupported."""
+        found = self._passed.get(step.shape)
+        if found is None:
+            steady = self._steady[step.part.table]
+            looks = [self.beside(step, look) for columns, look in step.part.conditions if columns <= steady]
+            begun = self._begun.get(step.part.table, {}) if looks else {}
+            found = self._passed[step.shape] = frozenset(
+                place
+                for place, rows in begun.items()
+                if any(all(self.effect(look, row) == Effect(row, 0, None) for row in rows) for look in looks)
+            )
+        return found
+
+    @cached_property
+    def _begun(self) -> dict[str, dict[Key, set[Row]]]:
+        """The rows by table and place as they may have begun, of the tables of which that is told."""
+        found: dict[str, dict[Key, set[Row]]] = {table: defaultdict(set) for table in self.tables.keys}
+        for (table, place), row in self.initial().items():
+            found[table][place].add(row)
+        for program in map(self.of, (*self.problem.committed, *self.problem.unknown)):
+            untold = program.changes | program.adds
+            for step in program.steps:
+                if step.part.does is not Does.INSERTS or step.part.table not in found:
+                    continue
+                effect = self.effect(step, None)
+                if step.part.blurs or step.places is None or effect is Untold.ANYTHING:
+                    untold.add(step.part.table)
+                elif isinstance(effect, Effect) and effect.after is not None:
+                    for place in step.places:
+                        found[step.part.table][place].add(effect.after)
+            for table in untold:
+                found.pop(table, None)
+        return found
+
+    @cached_property
+    def _steady(self) -> dict[str, frozenset[int]]:
+        """The columns of each table that no statement of the log sets in a row that is there."""
+        catalog = self.problem.library.catalog
+        moved: dict[str, set[int]] = defaultdict(set)
+        for statement in self.problem.writing():
+            for table, columns in columns_moved(statement, catalog):
+                moved[table] |= columns
+        return {
+            table: frozenset(
+                place
+                for place, column in enumerate(catalog.tables[table].columns)
+                if place not in moved[table] and column.generated is None and not column.on_update
+            )
+            for table in self.tables.keys
+        }
 
     def _is_another(self, table: str, row: Row) -> bool:
         """Whether a row equals another that was met, and may be read otherwise: 1.00 and 1.0. One alone is followed."""

@@ -13,7 +13,7 @@ from sql_semantics.records import replace
 from sql_semantics.values.types import BOOLEAN
 from troubadour.facts.rows.joined import is_of, moved
 
-_SEEN = (OutputColumn("seen", Const(True, BOOLEAN)),)
+SEEN = (OutputColumn("seen", Const(True, BOOLEAN)),)
 
 
 def seen_by(query: Query) -> list[tuple[str, Select]] | None:
@@ -27,14 +27,14 @@ def seen_by(query: Query) -> list[tuple[str, Select]] | None:
         asked = [*conjuncts(select.where), *(part for source in select.sources for part in conjuncts(source.on))]
         for source in select.sources:
             if isinstance(source.relation, BaseTable):
-                own = [moved(part, source.offset) for part in asked if _is_alone(part, source)]
+                own = [moved(part, source.offset) for part in asked if is_alone(part, source)]
                 alone = replace(source, kind="cross", on=None, offset=0)
-                found.append((source.relation.name, Select((alone,), conjunction(tuple(own)), None, (), None, _SEEN)))
+                found.append((source.relation.name, Select((alone,), conjunction(tuple(own)), None, (), None, SEEN)))
     # what stands in another clause, or is joined otherwise, sees every row
     return found if len(found) == sum(isinstance(part, BaseTable) for part in parts) else None
 
 
-def _is_alone(condition: Expr, source: Source) -> bool:
+def is_alone(condition: Expr, source: Source) -> bool:
     """Whether a condition is about a row of a source, and nothing else."""
     if has_subquery(condition) or has_free(condition) or any(isinstance(part, Outer) for part in walk_parts(condition)):
         return False

@@ -80,6 +80,8 @@ class _Reader:
     table: str
     steps: list[Step]
     told: Told
+    touched: list[tuple[RowStates, list[Step]]] = field(default_factory=list)
+    """The rows that it may be about, each with the steps that may touch it."""
     signature: object = None
     group: tuple[Step, RowStates] | None = None
     """Of the query of a group that is inserted, the INSERT with the row that it leaves."""
@@ -92,16 +94,6 @@ class _Reader:
     def answer(self) -> tuple[int, int]:
         """Which answer it is: the transaction and its statement."""
         return self.item, self.statement
-
-    def rows(self, rows: RowsOfTable) -> list[tuple[RowStates, list[Step]]]:
-        """The rows that it may be about, each with the steps that may touch it."""
-        if len(self.steps) == 1 and self.steps[0].places is None:
-            return [(row, self.steps) for row in rows.values()]
-        found: dict[Key, list[Step]] = defaultdict(list)
-        for step in self.steps:
-            for place in rows if step.places is None else step.places:
-                found[place].append(step)
-        return [(rows[place], steps) for place, steps in found.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +264,20 @@ class _Propagation:
                     (place,) = step.places or ((),)
                     group = step, self._rows[step.part.table][place]
                     self._readers.append(_Reader(item, step.statement, asks.part.table, [asks], Told(), group=group))
+        for reader in self._readers:
+            reader.touched = self._touched(reader.table, reader.steps)
+
+    def _touched(self, table: str, steps: list[Step]) -> list[tuple[RowStates, list[Step]]]:
+        rows = self._rows[table]
+        found: dict[Key, list[Step]] = defaultdict(list)
+        for step in steps:
+            passed = self._programs.passed(step)
+            for place, row in rows.items() if step.places is None else ():
+                if row.vague or place not in passed:
+                    found[place].append(step)
+            for place in step.places or ():
+                found[place].append(step)
+        return [(rows[place], asked) for place, asked in found.items()]
 
     def _propagate(self, derived: Derived) -> None:
         changed = True
@@ -484,7 +490,7 @@ class _Propagation:
         possible: Possible = {}
         seen: list[tuple[RowStates, list[tuple[int | None, Share]]]] = []
         loose = reader.table in self._open and any(step.places is None for step in reader.steps)
-        touched = reader.rows(self._rows[reader.table])
+        touched = reader.touched
         event = self._event(reader)
         graph = self._events.graph
         signature = (graph.before[event], graph.after[event], tuple([row.built for row, _ in touched]))

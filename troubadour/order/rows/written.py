@@ -96,9 +96,9 @@ class WrittenRows:
             if self.is_untold(step) or (step.idle and self._model.acts):
                 # what it met may have been another version than the one that a later statement changes
                 continue
-            rows = self.tables[step.part.table]
+            rows, passed = self.tables[step.part.table], self._programs.passed(step)
             for place in rows if step.places is None or (spared and step.answers) else step.places:
-                if place in rows:
+                if place in rows and place not in passed:
                     touched.setdefault((step.part.table, place), []).append(step)
         for (table, place), steps in touched.items():
             if any(step.writes for step in steps):
