@@ -42,6 +42,14 @@ class Disagreed(Exception):
         self.number = number
 
 
+class Refused(NotDriven):
+    """The server gave a part up for the sake of others that overlapped it."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__("a serialization failure")
+        self.part = part
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """`opened` gives a connection to the tables, `begun` the statements that begin a transaction there."""
@@ -135,12 +143,17 @@ def drive(server: Server, course: Sequence[Part], states: Sequence[Contents]) ->
                     _sent(server, opened[one.place], Sent("", text))
             for one, number in sends[now]:
                 step = one.steps[number]
-                given = _sent(server, opened[one.place], step)
+                given = _sent(server, opened[one.place], step, one)
                 if not given.agrees:
                     raise Disagreed(one, number, f"{step.sql}: {given.text}, in the log {_text(step)}")
                 compared += step.rows is not None or step.affected is not None or step.error is not None
+                if one.transaction.status == "aborted" and number == len(one.steps) - 1:
+                    _sent(server, opened[one.place], Sent("", "ROLLBACK"), one)
+                    opened.pop(one.place).close()
+            if part.place not in opened:
+                continue
             end = "ROLLBACK" if part.transaction.status == "aborted" else "COMMIT"
-            given = _sent(server, opened[part.place], Sent("", end))
+            given = _sent(server, opened[part.place], Sent("", end), part)
             if given.error is not None:
                 raise Disagreed(part, None, f"{end}: {given.text}")
             opened.pop(part.place).close()
@@ -166,10 +179,10 @@ def as_texts(rows: Iterable[Iterable[object]]) -> Counter[tuple[str, ...]]:
     return Counter(tuple(str(int(value) if isinstance(value, bool) else value) for value in row) for row in rows)
 
 
-def _sent(server: Server, connection: Any, step: Sent) -> Given:
+def _sent(server: Server, connection: Any, step: Sent, part: Part | None = None) -> Given:
     given = server.send(connection, step)
     if given.error in WAITED and given.error != step.error:
-        raise NotDriven("a lock that is waited for" if given.error != "40001" else "a serialization failure")
+        raise NotDriven("a lock that is waited for") if given.error != "40001" or part is None else Refused(part)
     return given
 
 

@@ -36,6 +36,11 @@ def render_statement(sql: str, params: Params, dialect: Dialect) -> str:
     for place in list(tree.find_all(exp.Placeholder)):
         key = found.keys[str(place.this)]
         place.replace(_literal(values[key]))
+    if dialect.name == "mysql":
+        for lock in list(tree.find_all(exp.Lock)):
+            if not (lock.args.get("update") or lock.args.get("wait") or lock.expressions):
+                # MariaDB has no FOR SHARE
+                lock.replace(exp.var("LOCK IN SHARE MODE"))
     return tree.sql(dialect=dialect.name, comments=False)
 
 

@@ -56,6 +56,8 @@ def test_statements_are_rendered_anew() -> None:
     assert rendered == "SELECT v FROM t WHERE w = 'it''s' AND v > (-1)"
     named = render_statement("SELECT v FROM t WHERE v = :x", {"x": None}, postgres)
     assert named == "SELECT v FROM t WHERE v = NULL"
+    locking = render_statement("SELECT v FROM t WHERE w = %s LOCK IN SHARE MODE", (1,), Dialect("mysql"))
+    assert locking == "SELECT v FROM t WHERE w = 1 LOCK IN SHARE MODE"
     with pytest.raises(Unsupported):
         render_statement("SELECT $1", ([1],), postgres)
     schema = 'CREATE TABLE "T" (a NUMERIC(5,2) NOT NULL, b VARCHAR(3), UNIQUE (b))'
