@@ -7,7 +7,7 @@ test how the order is found.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,10 @@ def told(
     transactions: Sequence[Sequence[Sent]],
     rows: Sequence[Sequence[int | None]] = ((1, 1, 1, 5),),
     schema: str = TABLE,
+    turns: Mapping[int, tuple[int, int, int]] | None = None,
 ) -> Rows:
-    """What is told of rows by transactions one after the other."""
+    """What is told of rows by transactions one after the other; of some (`turns`) of one statement when that was sent
+    and answered, and when the commit was sent."""
     lines: list[dict[str, Any]] = [
         {
             "format": "troubadour-log",
@@ -60,8 +62,12 @@ def told(
             clock += 2
         end = {"invoked": clock + 1, "returned": clock + 2}
         named = {"id": f"t{number}", "session": f"s{number}", "status": "committed", "invoked": begun}
-        lines.append({**named, "returned": clock + 2, "statements": statements, "end": end})
         clock += 2
+        if turns is not None and number in turns:
+            statements[0]["invoked"], statements[0]["returned"], sent_end = turns[number]
+            end = {"invoked": sent_end, "returned": sent_end + 1}
+            named["invoked"], clock = turns[number][0], 30
+        lines.append({**named, "returned": end["returned"], "statements": statements, "end": end})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     log = read_log([path])
     library = library_of(log)
@@ -75,9 +81,11 @@ def refuted(
     transactions: Sequence[Sequence[Sent]],
     rows: Sequence[Sequence[int | None]] = ((1, 1, 1, 5),),
     schema: str = TABLE,
+    turns: Mapping[int, tuple[int, int, int]] | None = None,
 ) -> bool:
-    """Whether what is told of rows contradicts itself, of transactions one after the other."""
-    derived = told(path, level, transactions, rows, schema).derive()
+    """Whether what is told of rows contradicts itself, of transactions one after the other; of some (`turns`) of one
+    statement when that was sent and answered, and when the commit was sent."""
+    derived = told(path, level, transactions, rows, schema, turns).derive()
     assert derived is not None
     return derived.conflict is not None
 
@@ -206,6 +214,17 @@ def test_rows_are_followed_by_the_key_of_upserts_where_others_give_it_up(
         [(MYSQL_UPSERT, [3, 1, 1, 9], 1)],
     ]
     assert refuted(tmp_path / "log.jsonl", "mysql:repeatable-read", [*log, [(READ, [], [[1, price]])]]) is wrong
+
+
+@pytest.mark.parametrize("level", ["mysql:repeatable-read", "mysql:serializable", "strict-serializable"])
+@pytest.mark.parametrize(("price", "wrong"), [(11, False), (12, True)])
+def test_what_was_answered_does_not_hang_on_what_was_sent_later(
+    level: str, price: int, wrong: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.jsonl"
+    log: list[list[Sent]] = [[("UPDATE seats SET price = price + 1 WHERE id = 1", [], 1)]]
+    log.append([("UPDATE seats SET price = price * 2 WHERE id = 1", [], 1)])
+    assert refuted(path, level, [*log, [(READ, [], [[1, price]])]], turns={0: (2, 10, 20), 1: (1, 3, 5)}) is wrong
 
 
 MYSQL_INSERT = "INSERT INTO seats VALUES (?, ?, ?, ?)"

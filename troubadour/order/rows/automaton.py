@@ -69,6 +69,8 @@ class Automata:
         made: dict[tuple[int, Version], list[Transition]] = {}
         met, seen = {row.initial}, views
         newer = self._model.follows_values and None in views
+        lates = [self._late(row, place) for place in range(len(writers))]
+        left: dict[int, set[Version]] = defaultdict(set)
         for turn, is_other in self._turns(row, required):
             # a snapshot is one of the states that were there before
             met.update(*layer.values())
@@ -92,11 +94,14 @@ class Automata:
                     for place, ways in ways_of:
                         if mask >> place & 1 or required[place] & ~mask:
                             continue
-                        for way in ways:
+                        late = lates[place] & mask
+                        for way in ways if not late else self._without(row, place, ways, mask & ~late, left, seen):
                             if way.touches and isinstance(version, tuple) and mask & barred[place]:
                                 continue
                             taken.append(Transition(mask, version, place, way.new, way.shares, way.touches))
                             following[mask | 1 << place].add(way.new)
+            for one in taken if any(lates) else ():
+                left[one.writer].add(one.new)
             total += len(taken)
             self._budget.note(len(taken))
             self._budget.left()
@@ -113,6 +118,40 @@ class Automata:
         self._keep(row, layers, found)
         row.built += 1
         return True
+
+    def _late(self, row: RowStates, place: int) -> int:
+        """The writers whose commits were sent after the one statement of another about the row was answered: without
+        them it answers and writes the same."""
+        item = row.writers[place]
+        if not (self._model.whole or self._model.mixes) or item in row.vague or len(row.steps[item]) != 1:
+            return 0
+        found = row.late.get(place)
+        if found is None:
+            statement, own = row.steps[item][0].statement, self._times[item]
+            others = enumerate(row.writers)
+            late = [n for n, one in others if one not in row.optional and sent_after(self._times[one], own, statement)]
+            found = row.late[place] = sum(1 << n for n in late)
+        return found
+
+    def _without(
+        self,
+        row: RowStates,
+        place: int,
+        ways: Sequence[Transition],
+        others: int,
+        left: dict[int, set[Version]],
+        seen: Sequence[frozenset[Version] | None],
+    ) -> list[Transition]:
+        """Those of its ways that a writer has of a version, too, that one of the `others`, or none, has left."""
+        versions = {row.initial}.union(*(left[one] for one in ones(others)))
+        if any(isinstance(version, Vague) for version in versions):
+            return [*ways]
+
+        def wrote(one: Transition) -> tuple[Version, object]:
+            return None if one.new == one.old else one.new, one.shares
+
+        same = {wrote(one) for version in versions for one in self._ways.of(row, place, version, seen[place])}
+        return [one for one in ways if isinstance(one.new, Vague) or wrote(one) in same]
 
     def _turns(self, row: RowStates, required: Sequence[int]) -> Iterator[tuple[Collection[int], bool]]:
         """Which writers may be next, by how many are before, and whether these are others than at the last turn."""

@@ -91,6 +91,8 @@ class RowStates:
     """By answer of another transaction the event at which it met the row, the step, and the shares that are left."""
     splits: bool = False
     """Whether one set of writers may have left several versions."""
+    late: dict[int, int] = field(default_factory=dict)
+    """By writer those whose commits were sent after its one statement about the row was answered."""
     certain: int = 0
     """The writers, as bits, that write the row for certain."""
     _inserted: set[int] | None = None
