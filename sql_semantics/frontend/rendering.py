@@ -6,6 +6,7 @@ never sees a log's text. Only what is modelled may be rendered. Does not know en
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -23,6 +24,8 @@ from sql_semantics.values.types import SQLITE_ANY, SQLITE_DATE, SQLITE_NUMERIC, 
 
 Params = Sequence[Any] | Mapping[str, Any] | None
 
+_SHARE_MODE = re.compile(r"\bLOCK\s+IN\s+SHARE\s+MODE\b", re.I)
+
 
 def render_statement(sql: str, params: Params, dialect: Dialect) -> str:
     """A statement with its parameters in it. Raises Unsupported for what cannot be taken apart, or has no literal."""
@@ -36,10 +39,10 @@ def render_statement(sql: str, params: Params, dialect: Dialect) -> str:
     for place in list(tree.find_all(exp.Placeholder)):
         key = found.keys[str(place.this)]
         place.replace(_literal(values[key]))
-    if dialect.name == "mysql":
+    if _SHARE_MODE.search(sql):
+        # as it was written: MariaDB has no FOR SHARE
         for lock in list(tree.find_all(exp.Lock)):
             if not (lock.args.get("update") or lock.args.get("wait") or lock.expressions):
-                # MariaDB has no FOR SHARE
                 lock.replace(exp.var("LOCK IN SHARE MODE"))
     return tree.sql(dialect=dialect.name, comments=False)
 
