@@ -22,6 +22,7 @@ from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.search.inference.values.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
+from troubadour.search.inference.values.visible_values import refuted_by_times
 
 FAST, SLOW = range(9020, 9032), range(9000, 11000)
 LEVELS = (
@@ -63,6 +64,7 @@ def was_never_so(problem: Problem, item: int) -> bool:
 
 REFUTERS: Mapping[str, Callable[[Problem, int, int], bool]] = {
     "value_closure": lambda problem, _, item: is_refuted_anywhere(problem, item),
+    "visible_values": lambda problem, _, item: refuted_by_times(problem, item) is not None,
     "reachable_numbers": lambda problem, _, item: is_no_sum(problem, item) is not None,
     "unreachable_rows": lambda problem, _, item: was_never_so(problem, item),
     "effects": lambda problem, _, item: contradicts_itself(problem, item),
@@ -115,7 +117,8 @@ def compare(seed: int, level: str) -> dict[str, int]:
 @pytest.mark.parametrize("level", [*LEVELS, *SETS])
 def test_refutations_and_the_oracle_agree(level: str) -> None:
     fired = {name for seed in FAST for name in compare(seed, level)}
-    of_level = {"visibility"} if level in SETS else set()
+    timed = level.startswith("strict") or ":" in level
+    of_level = {"visible_values"} if timed else {"visibility"} if level in SETS else set()
     assert fired >= {"value_closure", "reachable_numbers", *of_level}
 
 

@@ -41,6 +41,32 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
     return False
 
 
+def must_see(problem: Problem, writer: int, reader: int) -> bool:
+    """Whether the one state that the second reads has what the first committed, in every order that their levels
+    allow. False where a transaction reads several states, and for unknown outcomes."""
+    level = problem.levels[reader]
+    if level.visible is not Visible.STATE or level.scope is not Scope.TRANSACTION or level.dirty:
+        return False
+    if problem.statuses[writer] != "committed":
+        return False
+    if level.horizon.latest:
+        return must_precede(problem, writer, reader)
+    first, second = problem.times[writer], problem.times[reader]
+    if level.session and precedes_in_session(first, second):
+        return True
+    return level.horizon.at_start and in_snapshot(first, second) is True
+
+
+def must_not_see(problem: Problem, writer: int, reader: int) -> bool:
+    """Whether no state that the second reads has what the first committed, in any order that their levels allow."""
+    if must_precede(problem, reader, writer):
+        return True
+    level = problem.levels[reader]
+    if level.visible is not Visible.STATE or level.scope is not Scope.TRANSACTION or level.acts or level.dirty:
+        return False
+    return level.horizon.at_start and in_snapshot(problem.times[writer], problem.times[reader]) is False
+
+
 def may_have_seen(problem: Problem, writer: int, reader: int) -> bool:
     """Whether times leave it open that one transaction read what the other committed."""
     first, second = problem.times[writer], problem.times[reader]

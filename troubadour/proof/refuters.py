@@ -16,6 +16,7 @@ from troubadour.isolation.levels import Visible
 from troubadour.order.visibility import contradict_in_sets, unseen
 from troubadour.problem.budget import MOST
 from troubadour.problem.orders import must_precede
+from troubadour.problem.problem import Heuristics
 from troubadour.proof.aborted import impossible_answer
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.core import Core
@@ -29,6 +30,7 @@ from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refu
 from troubadour.search.inference.values.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.values.unreachable_rows import RowsByKey
 from troubadour.search.inference.values.value_closure import is_refuted_anywhere
+from troubadour.search.inference.values.visible_values import refuted_by_times
 from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
 
 
@@ -165,6 +167,20 @@ def _no_version_anywhere(question: Question) -> Refutation | None:
     return Refutation(frozenset({question.failing}), "no row ever had what it saw, in any order", every_order=True)
 
 
+def _no_version_by_times(question: Question) -> Refutation | None:
+    """None of the versions is left that a row may have had after what the transaction must see."""
+    problem, failing = question.problem, question.failing
+    if problem.order_recorded or failing in problem.aborted:
+        return None
+    found = refuted_by_times(problem, failing)
+    if found is None:
+        return None
+    off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
+    again = refuted_by_times(problem.with_heuristics(off), failing)
+    core = Core(tuple(sorted((*found.others, failing))), minimal=True, confirmed=again is not None)
+    return Refutation(frozenset(core.items), found.reason, every_order=True, core=core)
+
+
 def _few_in_every_order(question: Question) -> Refutation | None:
     """Few transactions contradict each other in each of their orders, whatever the others wrote and wherever."""
     problem = question.problem
@@ -284,6 +300,7 @@ REFUTERS: tuple[Refuter, ...] = (
     Refuter("only order", _only_order, alone=True),
     Refuter("nothing that may be seen", _nothing_to_see),
     Refuter("no version in any order", _no_version_anywhere),
+    Refuter("no version that times leave", _no_version_by_times),
     Refuter("few in every order", _few_in_every_order, alone=True),
     Refuter("bound order", _bound_order, alone=True),
     Refuter("whatever happened", _whatever_happened, alone=True),

@@ -40,6 +40,19 @@ class ValueSet:
         if open_number or len(self._leaves) > VALUES:
             self._join(open_number)
 
+    def join(self, other: ValueSet) -> None:
+        """Admit every value of another set."""
+        self._leaves = {**self._leaves, **other._leaves}
+        if len(self._leaves) > VALUES:
+            self._join(False)
+
+    def is_apart(self, other: ValueSet) -> bool:
+        """Whether both are listed, and have no value in common."""
+        leaves = [*self._leaves.values(), *other._leaves.values()]
+        if any(isinstance(leaf, Term) for leaf in leaves):
+            return False
+        return not any(mine == theirs for mine in self._leaves.values() for theirs in other._leaves.values())
+
     def _join(self, open_number: bool) -> None:
         numbers = [leaf for leaf in self._leaves.values() if is_number(leaf)]
         others = {key: leaf for key, leaf in self._leaves.items() if not is_number(leaf)}
@@ -144,6 +157,10 @@ class Summaries:
         exists: Guard = atom(("present", name, row.address)) if row in self._absent else TRUE
         return [(exists, values)]
 
+    def met_as(self, row: RowHistory, name: Hashable) -> Alternatives:
+        """Some state of the row that a constraint may meet, which need not be what is read."""
+        return self.any_of(row, name)
+
 
 class AbstractStates(GuardedStates):
     """A `GuardedView` whose every read of a row may find any of its values."""
@@ -166,7 +183,7 @@ class AbstractStates(GuardedStates):
         if not self._meeting:
             return super().in_states(row)
         self.looked_at.add(row)
-        return self.summaries.any_of(row, ("met", self._reader, self.statement, self._meetings))
+        return self.summaries.met_as(row, ("met", self._reader, self.statement, self._meetings))
 
     def _surely_seen(self) -> int:
         return -1
@@ -175,4 +192,5 @@ class AbstractStates(GuardedStates):
         """Whatever is read may be of any state."""
 
     def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int], high: int | None = None) -> Alternatives:
-        return self.summaries.any_of(row, (read, self._reader, self.statement))
+        summary = self.summaries.met_as if self._meeting else self.summaries.any_of
+        return summary(row, (read, self._reader, self.statement))
