@@ -26,6 +26,8 @@ from troubadour.cli.auditing.audit import Request
 from troubadour.formats import read_log, text
 from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import LogError
+from troubadour.search.postponed import Late
+from troubadour.search.schedule.execute import Failure
 from troubadour.search.scheduler import Search
 
 MAIN = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
@@ -267,6 +269,20 @@ def test_a_time_limit_says_at_what_the_search_stood(run: Any, monkeypatch: pytes
     )
     said = " ".join(ended.out.split())
     assert ended.status == 3 and "stopped by the time limit was reached at transaction 't2': " in said, ended
+
+
+def test_a_time_limit_blames_nothing_that_was_mended(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def strikes(*_: Any) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr(searched, "blame", lambda *_: None)
+    monkeypatch.setattr(Search, "_is_mended_nearby", lambda *_: True)
+    monkeypatch.setattr(Late, "place", strikes)
+    log = str(Path(__file__).parents[2] / "logs" / "anomalies" / "lost-update.jsonl")
+    monkeypatch.setattr(Search, "_placed_tightly", lambda _, item: Failure(item, "observation", "told"))
+    ended = run("audit", log, "--isolation", "serializable")
+    said = " ".join(ended.out.split())
+    assert ended.status == 3 and "the time limit was reached" in said and "told" not in said, ended
 
 
 @pytest.mark.skipif(not tokenizer_core.__file__.endswith(".py"), reason="sqlglot is compiled: nothing can be put in")

@@ -16,6 +16,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.again.stronger import explained_by_stronger
+from troubadour.audit.executions import by_executions
 from troubadour.audit.parts import log_of, parts_with, told_of_whole
 from troubadour.audit.told.verdicts import undecided, verdict_on
 from troubadour.audit.violation import blame, contradicted, decide_failure
@@ -28,7 +29,7 @@ from troubadour.isolation.naming import untimed
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.verdict import Status, Verdict
 from troubadour.model.witness import Witness
-from troubadour.problem.budget import FEW, THOROUGHLY
+from troubadour.problem.budget import FEW, THOROUGHLY, THOUSANDS
 from troubadour.problem.problem import OutOfTime, Problem
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
@@ -69,6 +70,9 @@ def decided(log: Log, library: SqlLibrary, options: Options, report: Progress) -
     blamed = blame(Question(problem))
     if blamed is not None:
         return msgspec.structs.replace(blamed, seconds=round(time.perf_counter() - begun, 4))
+    decided = by_executions(problem, THOUSANDS)
+    if decided is not None:
+        return msgspec.structs.replace(decided, seconds=round(time.perf_counter() - begun, 4))
     suspects = _suspected(problem, options.lead)
     kept_back = None if options.timeout is None or not suspects else options.timeout * (1 - FOR_THE_LEAD)
     with options.budget.within(seconds=kept_back):
@@ -76,6 +80,8 @@ def decided(log: Log, library: SqlLibrary, options: Options, report: Progress) -
     with suppress(OutOfTime):
         if verdict.status is Status.UNDECIDED and suspects and not problem.refused.count:
             verdict = blame(Question(problem, suspects=suspects)) or verdict
+        if verdict.status is Status.UNDECIDED:
+            verdict = by_executions(problem, 2 * THOUSANDS) or verdict
         if verdict.status is Status.UNDECIDED and options.parts:
             verdict = _by_parts(problem, verdict, options) or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))

@@ -233,6 +233,7 @@ class Search:
             found = self._mend_or_stop(index, failure)
             if found is not None:
                 return found, not found.is_explained and self._rechoose()
+        self._mended = None
         self._late.place()
         self.frontier.settle()
         if not self._is_followed:

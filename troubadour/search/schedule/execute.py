@@ -25,7 +25,8 @@ from troubadour.problem.problem import Problem
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a transaction has no place here: `condition` is one of observation, error, NWC, keys, time, order, reads,
-    serial (it would close a circle), unsupported, real-time (it must stand before or after `other`)."""
+    serial (the `circle` of items that it would close), unsupported, real-time (it must stand before or after
+    `other`)."""
 
     item: int
     condition: str
@@ -34,6 +35,7 @@ class Failure:
     rows: tuple[RowHistory, ...] = ()
     source: Version = None
     other: int | None = None
+    circle: tuple[int, ...] = ()
 
 
 def execute(

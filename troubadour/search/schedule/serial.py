@@ -66,7 +66,7 @@ def closed_circle(trace: Trace, last: Watched) -> Failure | None:
     items = tuple(graph.nodes[position].item for position in circle)
     names = [repr(trace.problem.transaction(item).id) for item in (*items, items[0])]
     text = f"what they read and missed of one another puts {' before '.join(names)}"
-    return Failure(last.item, "serial", text)
+    return Failure(last.item, "serial", text, circle=items)
 
 
 class Graph:
@@ -104,6 +104,31 @@ class Graph:
                     return found[::-1]
                 pending.append(other)
         return None
+
+    def reached(self, position: int) -> set[int]:
+        """The positions of those that come after one, itself among them."""
+        found, pending = {position}, [position]
+        while pending:
+            one = pending.pop()
+            missed = self._missed(self.nodes[one])
+            for other in self.nodes:
+                if other not in found and (other in missed or (other > one and self._is_before(one, other))):
+                    found.add(other)
+                    pending.append(other)
+        return found
+
+    def described(self, position: int, oldest: int) -> object:
+        """All that tells whether one comes before those that are placed later, where states from `oldest` on, and what
+        made them, are told besides."""
+        node, states = self.nodes[position], self._trace.states
+        state = node.choices.state
+        if state >= oldest:
+            return node.item, state - oldest
+        tables = {name for name, _, _ in node.sought or ()} if node.sought is not None else set(states.tables)
+        rows = [row for name in tables for row in states.tables[name].rows]
+        seen = frozenset((row.address, row.at(state)) for row in rows if row.at(state) is not None)
+        hidden = frozenset(row.address for row in rows if self._is_anothers(row, state, len(self._trace)))
+        return node.item, seen, hidden
 
     def _missed(self, node: Watched) -> tuple[int, ...]:
         """Those of which it would have told, and which it did not see though they stand before it."""
