@@ -44,7 +44,7 @@ FEW_TO_WAIT = 40
 """Transactions up to which none waits for later ones along the hint order, but the aborted, and up to which no order is
 looked for that goes by the turns of sessions instead."""
 
-ROWS_SECONDS_EACH = 0.002
+ROWS_SECONDS_EACH = 0.007
 
 KNOWN_SECONDS = THOROUGHLY
 """Effort for following an order that has all that the engine knows, in seconds of an idle machine."""
