@@ -38,6 +38,7 @@ def told(
     rows: Sequence[Sequence[int | None]] = ((1, 1, 1, 5),),
     schema: str = TABLE,
     turns: Mapping[int, tuple[int, int, int]] | None = None,
+    **settings: object,
 ) -> Rows:
     """What is told of rows by transactions one after the other; of some (`turns`) of one statement when that was sent
     and answered, and when the commit was sent."""
@@ -46,6 +47,7 @@ def told(
             "format": "troubadour-log",
             "version": 1,
             "dialect": "mysql" if level.startswith("mysql") else "postgres",
+            "settings": settings,
             "schema": ["CREATE TABLE days (day INT PRIMARY KEY, sold INT NOT NULL)", schema],
             "initial": {"seats": {"rows": rows}, "days": {"rows": []}},
         }
@@ -82,10 +84,11 @@ def refuted(
     rows: Sequence[Sequence[int | None]] = ((1, 1, 1, 5),),
     schema: str = TABLE,
     turns: Mapping[int, tuple[int, int, int]] | None = None,
+    **settings: object,
 ) -> bool:
     """Whether what is told of rows contradicts itself, of transactions one after the other; of some (`turns`) of one
     statement when that was sent and answered, and when the commit was sent."""
-    derived = told(path, level, transactions, rows, schema, turns).derive()
+    derived = told(path, level, transactions, rows, schema, turns, **settings).derive()
     assert derived is not None
     return derived.conflict is not None
 
@@ -183,6 +186,24 @@ def test_what_a_query_left_is_what_it_can_have_found(level: str, first: int, las
     ]
     log.append([(look, [], [[1, last]])])
     assert refuted(tmp_path / "log.jsonl", level, log) is ((first, last) != (1, 2))
+
+
+@pytest.mark.parametrize("level", ["mysql:read-committed", "mysql:repeatable-read", *LEVELS])
+@pytest.mark.parametrize("before", [9, 5])
+def test_a_group_leaves_what_a_check_allows_and_what_is_there_already(level: str, before: int, tmp_path: Path) -> None:
+    schema = "CREATE TABLE seats (flight INT PRIMARY KEY, price INT NOT NULL CHECK (price <= 9))"
+    added = "INSERT INTO seats (flight, price) SELECT day, SUM(sold) FROM days WHERE day = 1 GROUP BY day"
+    mysql = level.startswith("mysql")
+    by = (
+        "ON DUPLICATE KEY UPDATE price = VALUES(price)"
+        if mysql
+        else "ON CONFLICT (flight) DO UPDATE SET price = excluded.price"
+    )
+    log: list[list[Sent]] = [[("INSERT INTO days VALUES (1, 5)", [], 1)]]
+    log.append([(f"{added} {by}", [], 2 if mysql and before != 5 else 1)])
+    log.append([("SELECT price, price FROM seats", [], [[5, 5]])])
+    settings = {"found_rows": True} if mysql else {}
+    assert refuted(tmp_path / "log.jsonl", level, log, [(1, before)], schema, None, **settings) is False
 
 
 @pytest.mark.parametrize("level", ["mysql:read-committed", "mysql:repeatable-read", "mysql:serializable"])

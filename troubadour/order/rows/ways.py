@@ -179,16 +179,21 @@ class Ways:
         """The same where it leaves a row that no answer shows."""
         if isinstance(version, Vague):
             return [(Vague.UNSEEN, (affected, None))]
-        given = step
-        if version is not None:
-            key = self.programs.tables.keys[step.part.table]
-            # any other one is counted alike
-            other = tuple([v if n in key else 0 if v is None else v + 1 for n, v in enumerate(version)])  # type: ignore[operator]  # whole numbers
-            given, _ = self.programs.giving(step, other)
-        effect = self.programs.effect(given, version)
-        if isinstance(effect, Untold):
-            return [] if effect is Untold.FAILS else [(Vague.UNSEEN, Vague.SHARE)]
-        return [(Vague.UNSEEN, (effect.affected, None))]
+        if version is None:
+            effect = self.programs.effect(step, None)
+            return [(Vague.UNSEEN, Vague.SHARE if isinstance(effect, Untold) else (effect.affected, None))]
+        key = self.programs.tables.keys[step.part.table]
+        # all others are counted alike, but for one that is there already
+        other = tuple([v if n in key else 0 if v is None else v + 1 for n, v in enumerate(version)])  # type: ignore[operator]  # whole numbers
+        found: dict[tuple[Version, Entry], None] = {}
+        for row in (other, version):
+            given, _ = self.programs.giving(step, row)
+            effect = self.programs.effect(given, version)
+            if effect is Untold.FAILS and given.part.plain:
+                return []
+            share: Entry = Vague.SHARE if isinstance(effect, Untold) else (effect.affected, None)
+            found[Vague.UNSEEN, share] = None
+        return list(found)
 
     def _stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
         if version is Vague.UNSEEN:
