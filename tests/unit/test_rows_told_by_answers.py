@@ -248,6 +248,15 @@ def test_what_was_answered_does_not_hang_on_what_was_sent_later(
     assert refuted(path, level, [*log, [(READ, [], [[1, price]])]], turns={0: (2, 10, 20), 1: (1, 3, 5)}) is wrong
 
 
+@pytest.mark.parametrize("level", ["serializable", "strict-serializable"])
+@pytest.mark.parametrize(("price", "wrong"), [(9, False), (8, True)])
+def test_what_was_sent_later_may_have_left_the_same(level: str, price: int, wrong: bool, tmp_path: Path) -> None:
+    log: list[list[Sent]] = [[("UPDATE seats SET price = 9 WHERE id = 1", [], 1)]] * 2
+    log = [*log, [(READ, [], [[1, price]])]]
+    turns = {0: (2, 10, 20), 1: (1, 3, 25)}
+    assert refuted(tmp_path / "log.jsonl", level, log, turns=turns) is wrong
+
+
 MYSQL_INSERT = "INSERT INTO seats VALUES (?, ?, ?, ?)"
 MYSQL_UPSERT = f"{MYSQL_INSERT} ON DUPLICATE KEY UPDATE price = seats.price + 1"
 

@@ -147,11 +147,15 @@ class Automata:
         if any(isinstance(version, Vague) for version in versions):
             return [*ways]
 
-        def wrote(one: Transition) -> tuple[Version, object]:
-            return None if one.new == one.old else one.new, one.shares
+        made = [way for version in versions for way in self._ways.of(row, place, version, seen[place])]
+        same = {(None if way.new == way.old else way.new, way.shares) for way in made}
 
-        same = {wrote(one) for version in versions for one in self._ways.of(row, place, version, seen[place])}
-        return [one for one in ways if isinstance(one.new, Vague) or wrote(one) in same]
+        def is_same(one: Transition) -> bool:
+            # what is written may be what is there already
+            alone = one.new == one.old and (None, one.shares) in same
+            return alone or isinstance(one.new, Vague) or (one.new, one.shares) in same
+
+        return [*filter(is_same, ways)]
 
     def _turns(self, row: RowStates, required: Sequence[int]) -> Iterator[tuple[Collection[int], bool]]:
         """Which writers may be next, by how many are before, and whether these are others than at the last turn."""

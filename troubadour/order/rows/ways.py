@@ -182,18 +182,15 @@ class Ways:
         if version is None:
             effect = self.programs.effect(step, None)
             return [(Vague.UNSEEN, Vague.SHARE if isinstance(effect, Untold) else (effect.affected, None))]
-        key = self.programs.tables.keys[step.part.table]
+        key, shares = self.programs.tables.keys[step.part.table], set[Entry]()
         # all others are counted alike, but for one that is there already
         other = tuple([v if n in key else 0 if v is None else v + 1 for n, v in enumerate(version)])  # type: ignore[operator]  # whole numbers
-        found: dict[tuple[Version, Entry], None] = {}
-        for row in (other, version):
-            given, _ = self.programs.giving(step, row)
+        for given in (self.programs.giving(step, row)[0] for row in (other, version)):
             effect = self.programs.effect(given, version)
             if effect is Untold.FAILS and given.part.plain:
                 return []
-            share: Entry = Vague.SHARE if isinstance(effect, Untold) else (effect.affected, None)
-            found[Vague.UNSEEN, share] = None
-        return list(found)
+            shares.add(Vague.SHARE if isinstance(effect, Untold) else (effect.affected, None))
+        return [(Vague.UNSEEN, share) for share in sorted(shares, key=repr)]
 
     def _stepped(self, step: Step, version: Version) -> list[tuple[Version, Entry]]:
         if version is Vague.UNSEEN:
