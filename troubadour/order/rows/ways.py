@@ -184,7 +184,7 @@ class Ways:
             return [(Vague.UNSEEN, Vague.SHARE if isinstance(effect, Untold) else (effect.affected, None))]
         key, shares = self.programs.tables.keys[step.part.table], set[Entry]()
         # all others are counted alike, but for one that is there already
-        other = tuple([v if n in key else 0 if v is None else v + 1 for n, v in enumerate(version)])  # type: ignore[operator]  # whole numbers
+        other = tuple([v if n in key else v + 1 if isinstance(v, int) else 0 for n, v in enumerate(version)])
         for given in (self.programs.giving(step, row)[0] for row in (other, version)):
             effect = self.programs.effect(given, version)
             if effect is Untold.FAILS and given.part.plain:
