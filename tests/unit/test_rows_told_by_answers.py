@@ -77,18 +77,9 @@ def told(
     return Rows(problem)
 
 
-def refuted(
-    path: Path,
-    level: str,
-    transactions: Sequence[Sequence[Sent]],
-    rows: Sequence[Sequence[int | None]] = ((1, 1, 1, 5),),
-    schema: str = TABLE,
-    turns: Mapping[int, tuple[int, int, int]] | None = None,
-    **settings: object,
-) -> bool:
-    """Whether what is told of rows contradicts itself, of transactions one after the other; of some (`turns`) of one
-    statement when that was sent and answered, and when the commit was sent."""
-    derived = told(path, level, transactions, rows, schema, turns, **settings).derive()
+def refuted(*log: Any, **more: Any) -> bool:
+    """Whether what is told of rows contradicts itself, of a log as of `told`."""
+    derived = told(*log, **more).derive()
     assert derived is not None
     return derived.conflict is not None
 

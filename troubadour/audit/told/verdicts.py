@@ -44,7 +44,7 @@ def undecided(problem: Problem, verified: int, why: BaseException, mended: Failu
         case OutOfTime():
             reason = "the time limit was reached"
             if mended is not None:
-                reason += f" at transaction {problem.log.transactions[mended.item].id!r}: {mended.text}"
+                reason += f" at transaction {problem.transaction(mended.item).id!r}: {mended.text}"
         case Unresolved():
             reason = why.reason
         case _:

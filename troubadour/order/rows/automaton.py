@@ -146,7 +146,6 @@ class Automata:
         versions = {row.initial}.union(*(left[one] for one in ones(others)))
         if any(isinstance(version, Vague) for version in versions):
             return [*ways]
-
         made = [way for version in versions for way in self._ways.of(row, place, version, seen[place])]
         same = {(None if way.new == way.old else way.new, way.shares) for way in made}
 
